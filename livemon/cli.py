@@ -1,0 +1,81 @@
+"""The command line: a table of subcommands, imported only when they are asked for."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import signal
+import sys
+from collections.abc import Sequence
+
+from livemon import __version__
+from livemon.model.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, LivemonError
+
+COMMANDS: dict[str, str] = {
+    "demo": "start the bundled serving process and watch it: no set-up",
+    "run": "start a command, read its output, watch its process tree",
+    "watch": "attach to running processes and follow logs",
+    "attach": "a second viewer on a running recorder",
+    "replay": "the same screens over a recording, with time travel",
+    "report": "the triage report of one or more sessions",
+    "compare": "what changed between two sessions",
+    "sessions": "list, prune, remove recordings",
+    "mark": "put a named moment into a session",
+    "import": "build a session from files made elsewhere",
+    "export": "hand a session's data to other tools",
+    "parse": "show what livemon reads in a log",
+    "doctor": "what can be observed here, what can't, why, and the remedy",
+    "criteria": "print, write or check the criteria file",
+    "fleet": "rank hosts from a Prometheus server",
+}
+"""Subcommand -> its line of help; the module is ``livemon.commands.<name>`` (``import_`` for ``import``)."""
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose errors are one clear line on stderr, exit 2."""
+
+    def error(self, message: str) -> None:  # type: ignore[override]
+        """Print the mistake and leave."""
+        self.exit(EXIT_USAGE, f"{self.prog}: {message} (see '{self.prog} --help')\n")
+
+
+def command_module(name: str) -> str:
+    """The module that implements a subcommand."""
+    return "livemon.commands." + (f"{name}_" if name == "import" else name)
+
+
+def build_parser(command: str | None) -> Parser:
+    """The parser; only ``command``'s module is imported, the others are a line of help each."""
+    parser = Parser(prog="livemon", description="A live monitor that runs beside a serving process.")
+    parser.add_argument("--version", action="version", version=f"livemon {__version__}")
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
+    for name, summary in COMMANDS.items():
+        sub = subparsers.add_parser(name, help=summary, description=summary)
+        if name == command:
+            importlib.import_module(command_module(name)).prepare_parser(sub)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code (see the contract: 0, 1, 2, 3, 130)."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    command = next((a for a in arguments if not a.startswith("-")), None)
+    parser = build_parser(command if command in COMMANDS else None)
+    options = parser.parse_args(arguments)
+    if options.command is None:
+        parser.print_help(sys.stderr)
+        return EXIT_USAGE
+    try:
+        code: int = importlib.import_module(command_module(options.command)).run(options)
+        sys.stdout.flush()
+    except LivemonError as error:
+        print(f"livemon {options.command}: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output went away (``| head``): not an error, and nothing may be flushed to it at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_OK if not hasattr(signal, "SIGPIPE") else 128 + signal.SIGPIPE
+    return code

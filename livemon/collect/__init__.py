@@ -1,0 +1,1 @@
+"""The I/O, as thin as can be; each part says why when it can't."""

@@ -1,0 +1,1 @@
+"""One module per subcommand: prepare_parser(parser) and run(args)."""

@@ -1,0 +1,1 @@
+"""A real serving process that misbehaves on purpose."""

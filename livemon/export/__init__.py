@@ -1,0 +1,1 @@
+"""What a judged session is handed out as; never imports Textual."""

@@ -1,0 +1,1 @@
+"""What things are: values that the parts of livemon hand to each other; imports nothing of ours."""

@@ -1,0 +1,194 @@
+"""The findings: what the engine concluded, with the figures it concluded it from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+Severity = Literal["warning", "critical"]
+Verdict = Literal["applies", "ruled_out", "unknown"]
+CauseName = str
+"""One of ``CAUSES``."""
+
+CAUSES: tuple[str, ...] = (
+    "placement",
+    "cycle_rate",
+    "ipc",
+    "off_cpu",
+    "throttled",
+    "steal",
+    "softirq",
+    "migrations",
+    "page_faults",
+    "blocked",
+    "more_work",
+    "device",
+    "completion_path",
+)
+"""Every hypothesis an episode is tested against, in the order of the second seed's logic."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One hypothesis about an episode, with its two figures."""
+
+    cause: CauseName
+    verdict: Verdict
+    evidence: str
+    """One line with the figures and units, or the reason why it can't be told."""
+    during: float | None = None
+    reference: float | None = None
+    threads: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerRow:
+    """CPU per unit of one thread, multiplied out: instructions / (IPC x cycle rate)."""
+
+    thread: str
+    cpu_ms_during: float | None
+    cpu_ms_reference: float | None
+    factors: tuple[tuple[str, float | None], ...]
+    """(``instructions``, ratio), (``ipc``, ratio), (``cycle_rate``, ratio): each as a multiplier on CPU time."""
+    explained: float | None
+    """Product of the factors."""
+    residual: float | None
+    """Observed ratio / explained; 1.0 closes exactly."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadEvidence:
+    """One thread during the episode and in its reference interval."""
+
+    thread: str
+    core_class: str | None
+    cpu_ms_per_unit: tuple[float | None, float | None]
+    """(during, reference), like all pairs here."""
+    efficiency_share: tuple[float | None, float | None]
+    cycles_per_ns: tuple[float | None, float | None]
+    ipc: tuple[float | None, float | None]
+    run_delay_share: tuple[float | None, float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """One time bucket of a transition, aligned at t0."""
+
+    start_s: float
+    """From t0; negative before it."""
+    end_s: float
+    units: int
+    p50_ms: float | None = None
+    p99_ms: float | None = None
+    host_slow_share: float | None = None
+    cpu_ms_per_unit: float | None = None
+    efficiency_share: float | None = None
+    cycles_per_ns: float | None = None
+    ipc: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OversizedFinalize:
+    """Host work after the device is done that breaks its budget or dwarfs the device stage."""
+
+    id: str
+    """Stable in one session: ``F1``, ``F2``, …"""
+    severity: Severity
+    class_key: str | None
+    """The line's label, ``i/p`` for a position in a detected cycle, ``None`` if neither."""
+    stage: str
+    p50_ms: float
+    budget_ms: float | None
+    device_stage: str | None
+    device_p50_ms: float | None
+    ratio_to_device: float | None
+    share_of_total: float | None
+    """Of the step's wall time (else of the sum of totals, see ``share_denominator``)."""
+    share_denominator: str
+    saving_ms_per_step: float | None
+    """What removing the stage altogether would give, per step (one cycle, else one unit)."""
+    saving_to_budget_ms_per_step: float | None
+    units: int
+    start_ns: int
+    end_ns: int | None
+    """``None`` while ongoing."""
+    detected_ns: int
+    rules: tuple[str, ...] = ()
+    """``budget``, ``ratio``: which rules it breaks."""
+    evidence: str = ""
+    kind: Literal["oversized_finalize"] = "oversized_finalize"
+
+
+@dataclass(frozen=True, slots=True)
+class HostSlowTransient:
+    """An episode in which the host side was slow."""
+
+    id: str
+    """Stable in one session: ``T1``, ``T2``, …"""
+    severity: Severity
+    start_ns: int
+    end_ns: int | None
+    """``None`` while ongoing."""
+    detected_ns: int
+    slowdown: float | None
+    """Median ratio of host stage durations against the healthy state."""
+    peak_p99_ms: float | None
+    primary_cause: CauseName | None
+    causes: tuple[Cause, ...] = ()
+    ledger: tuple[LedgerRow, ...] = ()
+    threads: tuple[ThreadEvidence, ...] = ()
+    buckets: tuple[Bucket, ...] = ()
+    cost_ms: float | None = None
+    """Time lost in the episode: sum of duration minus healthy median."""
+    units: int = 0
+    slow_units: int = 0
+    not_recovered_by_5_s: bool = False
+    detected_by: str = ""
+    """Which evidence raised it, in words."""
+    does_not_show: tuple[str, ...] = ()
+    """What the evidence does not show."""
+    kind: Literal["host_slow_transient"] = "host_slow_transient"
+
+
+Finding = OversizedFinalize | HostSlowTransient
+
+
+@dataclass(frozen=True, slots=True)
+class FindingChange:
+    """One step in the life of a finding; the log of these gives the state at any moment."""
+
+    at_ns: int
+    """Arrival time of the sample that caused it."""
+    change: Literal["raised", "updated", "ended", "withdrawn"]
+    finding: Finding
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """A mark with its aligned buckets."""
+
+    t0_ns: int
+    text: str
+    buckets: tuple[Bucket, ...]
+    transient_s: float | None
+    """By the 0.5 s bin rule (bench README 1.1), for comparison with published tables."""
+    reading: tuple[Cause, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FindingLog:
+    """Findings by id as they were known at a time."""
+
+    changes: tuple[FindingChange, ...] = field(default=())
+
+    def known_at(self, at_ns: int | None) -> tuple[Finding, ...]:
+        """The findings as known at ``at_ns`` (``None``: at the end), in order of detection."""
+        state: dict[str, Finding] = {}
+        for change in self.changes:
+            if at_ns is not None and change.at_ns > at_ns:
+                break
+            if change.change == "withdrawn":
+                state.pop(change.finding.id, None)
+            else:
+                state[change.finding.id] = change.finding
+        return tuple(state.values())

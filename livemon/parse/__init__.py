@@ -1,0 +1,1 @@
+"""Bytes to timing records, procfs text to numbers; no files, no clock."""

@@ -1,0 +1,1 @@
+"""The recording: one SQLite file, its writer, its reader, retention."""

@@ -1,0 +1,1 @@
+"""Data to styled lines; pure functions, no Textual app."""

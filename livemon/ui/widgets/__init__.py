@@ -1,0 +1,1 @@
+"""Thin shells over ui.render."""
