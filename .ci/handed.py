@@ -44,7 +44,21 @@ def bench(shared: Path, seed: int) -> dict[str, float]:
         data, det, out = (str(Path(scratch) / name) for name in ("data", "det", "scores.json"))
         run([sys.executable, str(folder / "gen.py"), "--out", data, "--suite", "quick", "--seed", str(seed)])
         print(run([sys.executable, str(folder / "run_livemon.py"), "--data", data, "--det", det, "--livemon", LIVEMON]))
-        print(run([sys.executable, str(folder / "score.py"), "--data", data, "--det", det, "--json", out, "--per-scenario"]))
+        print(
+            run(
+                [
+                    sys.executable,
+                    str(folder / "score.py"),
+                    "--data",
+                    data,
+                    "--det",
+                    det,
+                    "--json",
+                    out,
+                    "--per-scenario",
+                ]
+            )
+        )
         scores = json.loads(Path(out).read_text())
     host, finalize = scores["host"]["livemon"], scores["finalize"]["livemon"]
     right, periods = finalize["period"].split("/")
