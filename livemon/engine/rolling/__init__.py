@@ -1,0 +1,1 @@
+"""Rolling views: bounded multi-resolution rings and windows that the screens are drawn from."""
