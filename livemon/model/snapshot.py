@@ -69,6 +69,8 @@ class StageRow:
     state: Literal["ok", "over", "slow", "warming", "silent"]
     series: Series
     """Durations in ms."""
+    reference_ms: float | None = None
+    """Median in the healthy state; ``None`` while it is not known (sparklines are drawn against it)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +192,8 @@ class Snapshot:
     classes: tuple[str, ...] = ()
     capabilities: tuple[Capability, ...] = ()
     period: int | None = None
+    interval_ns: int = 100_000_000
+    """The sampling interval: one step of the time cursor."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,71 @@
+"""Fixed scales with labels: what the height of a bar means is written beside it and does not drift."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from livemon.ui.render.numbers import significant
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Maps values onto levels; the same scale is shared by a group of charts."""
+
+    kind: Literal["linear", "log"]
+    low: float
+    high: float
+    unit: str
+
+    def fraction(self, value: float) -> float:
+        """Where ``value`` lies, 0..1, clamped at both ends."""
+        if self.kind == "log":
+            if value <= self.low:
+                return 0.0
+            place = math.log(value / self.low) / math.log(self.high / self.low)
+        else:
+            place = (value - self.low) / (self.high - self.low)
+        return min(max(place, 0.0), 1.0)
+
+    def level(self, value: float, steps: int) -> int:
+        """The level 0..``steps - 1`` of ``value``; only the top itself reaches the last one's end."""
+        return min(int(self.fraction(value) * steps), steps - 1)
+
+    def is_over(self, value: float) -> bool:
+        """Whether the value is beyond the top and drawn cut off."""
+        return value > self.high
+
+    @property
+    def label(self) -> str:
+        """For the header: ``0–100 %``, ``0.1–1000 ms log``."""
+        suffix = " log" if self.kind == "log" else ""
+        return f"{_short(self.low)}–{_short(self.high)} {self.unit}{suffix}".replace(" ×", "×")
+
+
+def _short(value: float) -> str:
+    text = significant(value)
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+PERCENT = Scale("linear", 0.0, 100.0, "%")
+SHARE = Scale("linear", 0.0, 1.0, "")
+RELATIVE = Scale("log", 0.75, 3.0, "×")
+"""Durations against their own median: 1.0 is a low step, each step is 1.19×, the top is 3×."""
+
+
+def nice_linear(high: float, unit: str) -> Scale:
+    """0 up to the next 1, 2 or 5 times a power of ten."""
+    if high <= 0 or not math.isfinite(high):
+        return Scale("linear", 0.0, 1.0, unit)
+    power = 10.0 ** math.floor(math.log10(high))
+    top = next(step for step in (1, 2, 5, 10, 20) if step * power >= high * 0.999999) * power
+    return Scale("linear", 0.0, top, unit)
+
+
+def nice_log(low: float, high: float, unit: str) -> Scale:
+    """Whole decades around the values; at least one."""
+    low = max(low, 1e-6)
+    bottom = math.floor(math.log10(low) + 1e-9)
+    top = max(math.ceil(math.log10(max(high, low)) - 1e-9), bottom + 1)
+    return Scale("log", 10.0**bottom, 10.0**top, unit)
