@@ -17,7 +17,7 @@ from pathlib import Path
 from livemon.demo.osthread import allowed_cpus, confine, name_this_thread, thread_name, threads_of
 from livemon.demo.work import CpuWork
 
-HOGS = 6
+HOGS = 8
 """Threads of the neighbour on the squeezed CPU."""
 FIRST_S = 10.0
 EVERY_S = 15.0
@@ -109,6 +109,4 @@ class Episodes:
         return True
 
     def _host_threads(self) -> tuple[int, ...]:
-        return tuple(
-            tid for pid in self._host_pids for tid in threads_of(pid) if thread_name(pid, tid) not in SPARED
-        )
+        return tuple(tid for pid in self._host_pids for tid in threads_of(pid) if thread_name(pid, tid) not in SPARED)

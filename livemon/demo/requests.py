@@ -18,9 +18,9 @@ from livemon.demo.osthread import name_this_thread
 from livemon.demo.output import print_line, timing_line
 from livemon.demo.work import CpuWork
 
-DISPATCH_MS = 0.15
-TOKENIZE_MS = 0.4
-FEATURES_MS = 0.8
+DISPATCH_MS = 0.3
+TOKENIZE_MS = 0.8
+FEATURES_MS = 1.1
 NATIVE_S = 0.0098
 PERIOD_S = 0.02
 """Fifty requests a second when healthy."""
