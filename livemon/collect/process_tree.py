@@ -1,0 +1,143 @@
+"""The processes of the target: their task folders, what they fork, and how they end."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+
+from livemon.collect.procfs import GONE, list_numbers, read_file
+from livemon.collect.procfs_table import Thread
+from livemon.parse.procfs import Stat, parse_cgroups, parse_stat, parse_status_field
+
+ZOMBIE_STATES = frozenset({"Z", "X", "x"})
+
+
+@dataclass(slots=True, eq=False)
+class Process:
+    """One process of the target (or livemon itself) while it lives."""
+
+    pid: int
+    name: str
+    start_ticks: int
+    task_fd: int
+    """Its task folder: refers to this very process even when the pid is used again."""
+    links: int
+    """Link count of the task folder at the last listing: 2 + threads on procfs."""
+    is_self: bool = False
+    exe: str | None = None
+    cgroup: str | None = None
+    threads: dict[int, Thread] = field(default_factory=dict)
+    gone_cpu_ns: int = 0
+    """CPU time of its threads that ended, as last read."""
+    unseen_cpu_ns: int | None = None
+    """CPU time that no thread accounts for, at the last check."""
+    has_churn: bool = False
+    """Threads came or went since the last check."""
+
+
+class ProcessTree:
+    """Opens processes and finds their children under one ``/proc``."""
+
+    def __init__(self, root: str) -> None:
+        self.proc = f"{root.rstrip('/')}/proc"
+        self._known: set[int] = set()
+
+    def open(self, pid: int) -> tuple[Process, Stat]:
+        """A process and its ``stat``, with its task folder open.
+
+        Raises:
+            OSError: it is gone or can't be read.
+            ValueError: its ``stat`` makes no sense.
+        """
+        base = f"{self.proc}/{pid}"
+        task_fd = os.open(f"{base}/task", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            stat = parse_stat(read_file(f"{base}/stat"))
+        except (OSError, ValueError):
+            os.close(task_fd)
+            raise
+        process = Process(pid=pid, name=stat.name, start_ticks=stat.start_ticks, task_fd=task_fd, links=-1)
+        process.exe = self.executable(pid)
+        process.cgroup = self.cgroup(pid)
+        return process, stat
+
+    def stat(self, process: Process) -> Stat | None:
+        """The process-wide ``stat``; ``None`` if it has ended or the pid is another process now."""
+        try:
+            stat = parse_stat(read_file(f"{self.proc}/{process.pid}/stat"))
+        except (OSError, ValueError):
+            return None
+        return stat if stat.start_ticks == process.start_ticks else None
+
+    def leader_stat(self, process: Process) -> Stat | None:
+        """The ``stat`` of its first thread: cheap whatever the number of threads; ``None`` if it ended."""
+        try:
+            return parse_stat(read_file(f"{process.pid}/stat", dir_fd=process.task_fd))
+        except (OSError, ValueError):
+            return None
+
+    def namespace_detail(self, pid: int) -> str:
+        """Its pid inside its own namespace, in words; empty if that is the same."""
+        try:
+            numbers = parse_status_field(read_file(f"{self.proc}/{pid}/status"), b"NSpid")
+        except OSError:
+            return ""
+        inner = numbers.split()[1:] if numbers else []
+        return f"pid {inner[-1]} in its own namespace" if inner else ""
+
+    def executable(self, pid: int) -> str | None:
+        """What it executes; ``None`` where that is not ours to see."""
+        try:
+            return os.readlink(f"{self.proc}/{pid}/exe")  # noqa: PTH115  (text, not a path)
+        except OSError:
+            return None
+
+    def cgroup(self, pid: int) -> str | None:
+        """Its cgroup: the v2 path, on v1 that of the cpu controller."""
+        try:
+            lines = parse_cgroups(read_file(f"{self.proc}/{pid}/cgroup"))
+        except OSError:
+            return None
+        v1 = next((path for controllers, path in lines if "cpu" in controllers), None)
+        v2 = next((path for controllers, path in lines if not controllers), None)
+        return v1 if v1 is not None else v2
+
+    def forget(self) -> None:
+        """Look at every pid again in the next ``find_children``: there are other parents now."""
+        self._known.clear()
+
+    def find_children(self, parents: set[int]) -> list[int]:
+        """Pids that descend from ``parents`` and were not there at the last call, parents first.
+
+        Only pids that are new since the last call are read, so a quiet machine costs one listing.
+        """
+        try:
+            pids = set(list_numbers(self.proc))
+        except OSError:
+            return []
+        fresh = pids - self._known
+        self._known = pids
+        waiting: dict[int, int] = {}
+        for pid in fresh:
+            if pid in parents:
+                continue
+            try:
+                stat = parse_stat(read_file(f"{self.proc}/{pid}/stat"))
+            except OSError as error:
+                if error.errno not in GONE:
+                    continue
+                self._known.discard(pid)
+                continue
+            except ValueError:
+                continue
+            if stat.state not in ZOMBIE_STATES:
+                waiting[pid] = stat.ppid
+        family, found = set(parents), list[int]()
+        while True:
+            children = sorted(pid for pid, ppid in waiting.items() if ppid in family)
+            if not children:
+                return found
+            for pid in children:
+                del waiting[pid]
+            family.update(children)
+            found.extend(children)

@@ -1,0 +1,339 @@
+"""Threads from ``/proc`` on Linux: every thread each tick, cheaply, and nothing silently missed.
+
+A tick does, in this order:
+
+1. ``schedstat`` of every thread through kept descriptors (``procfs_table``); ESRCH says that one ended.
+2. ``stat`` (last CPU) of those only whose slice count moved.
+3. Once a second: what the processes forked, which ended or called exec, CPU time no thread accounts for.
+4. The task folder's link count tells whether threads came or went; then, and once a second anyway,
+   it is listed. New threads enter the same tick.
+5. A few threads' slow facts (name, policy, nice, affinity), so that each is read every few seconds.
+6. Hardware counters of the threads that ran (``perf_threads``).
+
+Identity is (pid, tid, start time). A descriptor refers to one thread for ever, so a recycled tid shows
+up as ESRCH on the old descriptor and as a new thread in the listing. Only reads are done on the target.
+"""
+
+from __future__ import annotations
+
+import os
+from array import array
+from collections.abc import Sequence
+from typing import Literal
+
+from livemon.collect.perf_threads import NoCounters
+from livemon.collect.process_tree import ZOMBIE_STATES, Process, ProcessTree
+from livemon.collect.procfs import DENIED, GONE, list_numbers, raise_descriptor_limit
+from livemon.collect.procfs_table import Thread, ThreadTable
+from livemon.collect.thread_facts import SlowFacts
+from livemon.collect.thread_opening import Descriptors, ThreadOpener, clock_tick_ns, has_schedstat, table_for
+from livemon.collect.thread_overflow import Overflow
+from livemon.collect.threads import SamplingOptions
+from livemon.model.clock import Clock
+from livemon.model.errors import TargetError
+from livemon.model.facts import Capability
+from livemon.model.samples import Lost, Note, Sample, TargetEvent, ThreadGone, ThreadInfo, ThreadTick
+
+_SECOND_NS = 1_000_000_000
+_TOLD_UNSEEN_NS = 30_000_000
+"""CPU time of unseen threads below this is rounding: process totals come in clock ticks of 10 ms."""
+
+
+class ProcSampler:
+    """A ``ThreadSampler`` over ``/proc``; see the head of this file.
+
+    Raises:
+        TargetError: a process does not exist or can't be read.
+    """
+
+    def __init__(self, pids: Sequence[int], *, options: SamplingOptions, root: str, clock: Clock) -> None:
+        self._options = options
+        self._clock = clock
+        self._tree = ProcessTree(root)
+        limit = raise_descriptor_limit() if options.max_descriptors is None else options.max_descriptors
+        self._descriptors = Descriptors(limit)
+        self._opener = ThreadOpener(self._descriptors)
+        self._processes: dict[int, Process] = {}
+        self._pending: list[Sample] = []
+        """What is to be told with the next tick."""
+        self._next_index = 0
+        self._next_second_ns = 0
+        self._is_first = True
+        self._facts = SlowFacts(options.interval_ns, is_real=root == "/")
+        self._counters = NoCounters()
+        try:
+            for pid in pids:
+                self.add_process(pid)
+        except TargetError:
+            self.close()
+            raise
+        self._opener.has_schedstat = all(has_schedstat(process) for process in self._processes.values())
+        if not self._opener.has_schedstat:
+            self._tell(
+                "warning",
+                "this kernel keeps no schedstat: CPU times are in steps of 10 ms, run-queue delay is unknown",
+                "boot a kernel with CONFIG_SCHED_INFO (CONFIG_SCHEDSTATS or CONFIG_TASK_DELAY_ACCT)",
+            )
+        self._table: ThreadTable = table_for(self._opener)
+        self._overflow = Overflow(self._opener, options.interval_ns)
+        if options.include_self and root == "/" and os.getpid() not in self._processes:
+            self.add_process(os.getpid())
+        self.capabilities: tuple[Capability, ...] = (*self._own_capabilities(), *self._counters.capabilities)
+
+    @property
+    def is_anything_alive(self) -> bool:
+        """Whether any process of the target still runs (livemon itself does not count)."""
+        return any(not process.is_self for process in self._processes.values())
+
+    def add_process(self, pid: int) -> None:
+        """Sample this process and what it forks too.
+
+        Raises:
+            TargetError: there is no such process, or it can't be read.
+        """
+        if pid in self._processes:
+            return
+        try:
+            process, stat = self._tree.open(pid)
+        except (OSError, ValueError) as error:
+            raise _target_error(pid, error) from error
+        if stat.state in ZOMBIE_STATES:
+            os.close(process.task_fd)
+            raise TargetError(f"process {pid} ({stat.name}) has already ended", "name one that runs")
+        self._take_in(process, "found", self._clock.monotonic_ns(), self._pending)
+        self._tree.forget()
+
+    def switch_counters(self, on: bool) -> None:
+        """Take the hardware counters off the target, or put them back."""
+        self._counters.switch(on)
+
+    def close(self) -> None:
+        """Let go of everything that is open."""
+        for process in self._processes.values():
+            for thread in process.threads.values():
+                self._counters.forget(thread)
+                thread.close()
+            os.close(process.task_fd)
+        self._processes.clear()
+        self._table = ThreadTable()
+
+    def sample(self, now_ns: int, *, keyframe: bool = False, late_ns: int = 0) -> list[Sample]:
+        """One tick; see ``ThreadSampler.sample``."""
+        out, self._pending = self._pending, []
+        table = self._table
+        changed, dead = table.read()
+        table.refresh_cpus(changed)
+        ran = [table.threads[i] for i in changed]  # positions shift as soon as a thread is dropped
+        churned = {thread.pid for thread in dead}
+        for thread in dead:
+            self._drop(thread, now_ns, out)
+        is_second = now_ns >= self._next_second_ns
+        if is_second:
+            self._next_second_ns = now_ns + _SECOND_NS
+            self._check_processes(now_ns, out)
+            if self._options.follow_children:
+                self._follow_children(now_ns, out)
+        for process in list(self._processes.values()):
+            if is_second or process.pid in churned or _links(process) != process.links:
+                ran.extend(self._list_threads(process, now_ns, out))
+        out.extend(self._info(thread, now_ns) for thread in self._facts.next_changed(table))
+        out.extend(self._overflow.take_notes(now_ns))
+        out.extend(self._counters.follow(table.threads, now_ns))
+        keyframe = keyframe or self._is_first
+        self._is_first = False
+        out.append(self._tick(now_ns, ran, keyframe, late_ns))
+        return out
+
+    def _tick(self, now_ns: int, ran: list[Thread], keyframe: bool, late_ns: int) -> ThreadTick:
+        table = self._table
+        positions = list(range(len(table))) if keyframe else [t.position for t in ran if t.position >= 0]
+        cpu_ns, run_delay_ns, slices = table.columns(positions)
+        listed = [table.threads[i] for i in positions]
+        last_cpus = [table.last_cpus[i] for i in positions]
+        for thread, reading, last_cpu in self._overflow.read(everything=keyframe):
+            listed.append(thread)
+            cpu_ns.append(reading[0])
+            run_delay_ns.append(reading[1])
+            slices.append(reading[2])
+            last_cpus.append(last_cpu)
+        return ThreadTick(
+            arrival_ns=now_ns,
+            index=array("q", [thread.index for thread in listed]),
+            cpu_ns=array("q", cpu_ns),
+            run_delay_ns=array("q", run_delay_ns),
+            slices=array("q", slices),
+            last_cpu=array("q", last_cpus),
+            classes=self._counters.columns(listed),
+            is_keyframe=keyframe,
+            late_ns=late_ns,
+        )
+
+    def _take_in(self, process: Process, event: Literal["found", "forked"], now_ns: int, out: list[Sample]) -> None:
+        process.is_self = process.pid == os.getpid()
+        self._processes[process.pid] = process
+        if not process.is_self:
+            detail = self._tree.namespace_detail(process.pid)
+            out.append(TargetEvent(now_ns, process.pid, process.name, event, detail=detail))
+
+    def _list_threads(self, process: Process, now_ns: int, out: list[Sample]) -> list[Thread]:
+        """Compare the task folder with what is known; returns the threads that are new."""
+        try:
+            # The count is taken first: a thread that comes in between is found by the next comparison.
+            process.links = _links(process)
+            tids = list_numbers(process.task_fd)
+        except OSError as error:
+            self._end_process(process, now_ns, out, error)
+            return []
+        known = process.threads
+        if len(known) != len(tids) or not all(tid in known for tid in tids):
+            present = set(tids)
+            for thread in [thread for tid, thread in known.items() if tid not in present]:
+                self._drop(thread, now_ns, out)
+        arrived, unseen, unreadable = [], 0, 0
+        for tid in tids:
+            if tid in known:
+                continue
+            process.has_churn = True
+            try:
+                arrived.append(self._open_thread(process, tid, now_ns, out))
+            except OSError as error:
+                unseen += error.errno in GONE
+                unreadable += error.errno not in GONE
+            except ValueError:
+                unreadable += 1
+        if unseen:
+            out.append(Lost(now_ns, "threads", unseen, "threads", "ended before they were read once"))
+        if unreadable:
+            out.append(Lost(now_ns, "threads", unreadable, "threads", f"of process {process.pid} could not be read"))
+        return arrived
+
+    def _open_thread(self, process: Process, tid: int, now_ns: int, out: list[Sample]) -> Thread:
+        thread, stat, reading = self._opener.open(process, tid, self._next_index)
+        self._next_index += 1
+        thread.affinity = self._facts.affinity(thread)
+        process.threads[tid] = thread
+        out.append(self._info(thread, now_ns))
+        if self._table.descriptor_of(thread) >= 0:
+            self._table.add(thread, reading, stat.last_cpu)
+        else:
+            self._overflow.add(thread)
+        return thread
+
+    def _info(self, thread: Thread, now_ns: int) -> ThreadInfo:
+        process = self._processes[thread.pid]
+        return ThreadInfo(
+            arrival_ns=now_ns,
+            index=thread.index,
+            pid=thread.pid,
+            tid=thread.tid,
+            name=thread.name,
+            start_ticks=thread.start_ticks,
+            process=process.name,
+            affinity=thread.affinity,
+            policy=thread.policy,
+            nice=thread.nice,
+            cgroup=process.cgroup,
+            is_self=process.is_self,
+        )
+
+    def _drop(self, thread: Thread, now_ns: int, out: list[Sample], reason: str = "exited") -> None:
+        process = self._processes.get(thread.pid)
+        if process is not None:
+            process.threads.pop(thread.tid, None)
+            process.has_churn = True
+        if thread.position >= 0:
+            if process is not None:
+                process.gone_cpu_ns += self._table.columns([thread.position])[0][0]
+            self._table.remove(thread)
+        else:
+            self._overflow.remove(thread)
+        self._counters.forget(thread)
+        self._opener.close(thread)
+        out.append(ThreadGone(now_ns, thread.index, reason))
+
+    def _end_process(self, process: Process, now_ns: int, out: list[Sample], error: OSError | None = None) -> None:
+        """Drop a process: it ended, unless ``error`` says that it may no longer be read."""
+        is_denied = error is not None and error.errno in DENIED
+        for thread in list(process.threads.values()):
+            self._drop(thread, now_ns, out, "can no longer be read" if is_denied else "exited")
+        del self._processes[process.pid]
+        os.close(process.task_fd)
+        if not process.is_self:
+            kind: Literal["vanished", "exited"] = "vanished" if is_denied else "exited"
+            detail = f"its task folder can no longer be read ({error})" if is_denied else ""
+            out.append(TargetEvent(now_ns, process.pid, process.name, kind, detail=detail))
+
+    def _check_processes(self, now_ns: int, out: list[Sample]) -> None:
+        """Once a second: which processes ended or called exec, and CPU time nobody accounts for."""
+        for process in list(self._processes.values()):
+            stat = self._tree.leader_stat(process)
+            if stat is None or (stat.state in ZOMBIE_STATES and _links(process) <= 3):
+                self._end_process(process, now_ns, out)
+                continue
+            exe = self._tree.executable(process.pid)
+            if exe is not None and exe != process.exe:
+                if process.exe is not None and not process.is_self:
+                    out.append(TargetEvent(now_ns, process.pid, stat.name, "exec", detail=exe))
+                process.exe, process.name = exe, stat.name
+                process.cgroup = self._tree.cgroup(process.pid)
+            if process.has_churn:
+                process.has_churn = False
+                self._account(process, now_ns, out)
+
+    def _account(self, process: Process, now_ns: int, out: list[Sample]) -> None:
+        """Tell the CPU time of threads that lived too short to be read."""
+        stat = self._tree.stat(process)
+        if stat is None:
+            return
+        positions = [thread.position for thread in process.threads.values() if thread.position >= 0]
+        seen_ns = process.gone_cpu_ns + sum(self._table.columns(positions)[0])
+        unseen_ns = stat.cpu_ticks * clock_tick_ns() - seen_ns
+        if process.unseen_cpu_ns is None:
+            process.unseen_cpu_ns = unseen_ns
+        elif unseen_ns - process.unseen_cpu_ns >= _TOLD_UNSEEN_NS:
+            lost_ms = (unseen_ns - process.unseen_cpu_ns) // 1_000_000
+            process.unseen_cpu_ns = unseen_ns
+            reason = f"of process {process.pid}: threads that came and went between two ticks"
+            out.append(Lost(now_ns, "threads:unseen", lost_ms, "ms of CPU time", reason))
+
+    def _follow_children(self, now_ns: int, out: list[Sample]) -> None:
+        parents = {pid for pid, process in self._processes.items() if not process.is_self}
+        for pid in self._tree.find_children(parents):
+            if pid in self._processes:
+                continue
+            try:
+                process, _ = self._tree.open(pid)
+            except (OSError, ValueError) as error:
+                if not (isinstance(error, OSError) and error.errno in GONE):
+                    out.append(Lost(now_ns, "threads", 1, "processes", f"child {pid} can't be read: {error}"))
+                continue
+            self._take_in(process, "forked", now_ns, out)
+
+    def _tell(self, severity: Literal["info", "warning"], text: str, remedy: str = "") -> None:
+        self._pending.append(Note(self._clock.monotonic_ns(), severity, text, remedy))
+
+    def _own_capabilities(self) -> tuple[Capability, ...]:
+        has = self._opener.has_schedstat
+        return (
+            Capability("thread CPU time", True, "schedstat of each thread, in ns" if has else "stat, in 10 ms steps"),
+            Capability(
+                "run-queue delay",
+                has,
+                "schedstat of each thread" if has else "this kernel keeps no schedstat",
+                "" if has else "boot a kernel with CONFIG_SCHED_INFO",
+            ),
+        )
+
+
+def _links(process: Process) -> int:
+    return os.fstat(process.task_fd).st_nlink
+
+
+def _target_error(pid: int, error: OSError | ValueError) -> TargetError:
+    if isinstance(error, OSError) and error.errno in GONE:
+        return TargetError(f"there is no process {pid}", "see 'ps -e' for those that run")
+    if isinstance(error, OSError) and error.errno in DENIED:
+        return TargetError(
+            f"process {pid} can't be read: it belongs to another user", "run livemon as that user or root"
+        )
+    return TargetError(f"process {pid} can't be read: {error}")

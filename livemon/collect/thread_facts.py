@@ -1,0 +1,59 @@
+"""The facts of a thread that seldom change, read a few threads at a time."""
+
+from __future__ import annotations
+
+import os
+
+from livemon.collect.procfs import read_file
+from livemon.collect.procfs_table import Thread, ThreadTable
+from livemon.parse.procfs import format_cpu_list, parse_stat, parse_status_field
+
+_ROUND_NS = 5_000_000_000
+"""Each thread's facts are read once in this time."""
+
+
+class SlowFacts:
+    """Goes round the threads and tells whose name, policy, nice or affinity has changed."""
+
+    def __init__(self, interval_ns: int, *, is_real: bool) -> None:
+        self._share = interval_ns / _ROUND_NS
+        self._owed = 0.0
+        self._next = 0
+        self._is_real = is_real
+        self._formatted: dict[frozenset[int], str] = {}
+
+    def affinity(self, thread: Thread) -> str | None:
+        """CPUs it may run on as a list; ``None`` if that can't be read."""
+        try:
+            if self._is_real:
+                cpus = frozenset(os.sched_getaffinity(thread.tid))
+                text = self._formatted.get(cpus)
+                if text is None:
+                    text = self._formatted[cpus] = format_cpu_list(cpus)
+                return text
+            return parse_status_field(read_file(f"{thread.tid}/status", dir_fd=thread.task_fd), b"Cpus_allowed_list")
+        except OSError:
+            return None
+
+    def next_changed(self, table: ThreadTable) -> list[Thread]:
+        """Read this tick's share of the threads; returns those with a changed fact."""
+        self._owed = min(self._owed + len(table) * self._share, len(table))
+        changed = []
+        while self._owed >= 1 and table.threads:
+            self._owed -= 1
+            self._next = (self._next + 1) % len(table)
+            thread = table.threads[self._next]
+            if self._update(thread):
+                changed.append(thread)
+        return changed
+
+    def _update(self, thread: Thread) -> bool:
+        try:
+            stat = parse_stat(thread.read_stat())
+        except (OSError, ValueError):
+            return False  # it ended: the next tick finds that
+        new = (stat.name, stat.policy, stat.nice, self.affinity(thread))
+        if new == (thread.name, thread.policy, thread.nice, thread.affinity):
+            return False
+        thread.name, thread.policy, thread.nice, thread.affinity = new
+        return True
