@@ -1,0 +1,97 @@
+"""The engine: a pure function of the ordered samples; it wires the detectors and the transition study.
+
+Theory of operation:
+
+- Samples come in arrival order; "now" is the last sample's arrival. No clock, no I/O, no threads.
+- Batches are a convenience of the caller. Every detector acts at moments that the samples define
+  (a record, a tick, a whole second of arrival time), so any cutting of the stream into batches
+  gives the same findings byte for byte. Live, replay at any speed and a seek are therefore one thing.
+- Work per sample does not depend on the session's length; memory is bounded.
+"""
+
+from __future__ import annotations
+
+import bisect
+import importlib
+from typing import Protocol
+
+from livemon.engine.transitions import TransitionStudy
+from livemon.model.criteria import Criteria
+from livemon.model.facts import SessionFacts
+from livemon.model.findings import Finding, FindingChange, Transition
+from livemon.model.samples import Samples
+
+
+class Detector(Protocol):
+    """What finds one kind of finding."""
+
+    def update(self, samples: Samples) -> list[FindingChange]:
+        """Take in samples; what changed."""
+        ...
+
+    def finish(self) -> list[FindingChange]:
+        """The stream is over; what changed. Findings that go on stay open."""
+        ...
+
+    def get(self) -> tuple[Finding, ...]:
+        """All findings as known now, in order of detection."""
+        ...
+
+
+DETECTORS: dict[str, str] = {
+    "host_slow": "livemon.engine.detectors.host_slow:HostSlowDetector",
+    "oversized_finalize": "livemon.engine.detectors.oversized_finalize:OversizedFinalizeDetector",
+}
+"""Kind -> where its detector is; each takes ``(criteria, facts)``."""
+
+
+def make_detector(kind: str, criteria: Criteria, facts: SessionFacts) -> Detector:
+    """The detector of a kind in ``DETECTORS``."""
+    module, _, name = DETECTORS[kind].partition(":")
+    detector: Detector = getattr(importlib.import_module(module), name)(criteria, facts)
+    return detector
+
+
+class Engine:
+    """All detectors over one stream of samples.
+
+    Args:
+        criteria: Thresholds, roles and class keys.
+        facts: What the session says of itself (core classes, for one).
+    """
+
+    def __init__(self, criteria: Criteria, facts: SessionFacts) -> None:
+        self._detectors = tuple(make_detector(kind, criteria, facts) for kind in DETECTORS)
+        self._study = TransitionStudy(criteria, facts)
+        self.changes: list[FindingChange] = []
+        """Every change so far, in order of time."""
+
+    def feed(self, samples: Samples) -> list[FindingChange]:
+        """Take in the next samples, in arrival order; what changed, in order of time."""
+        changed = [change for detector in self._detectors for change in detector.update(samples)]
+        self._study.update(samples)
+        return self._keep(changed)
+
+    def finish(self) -> list[FindingChange]:
+        """The stream is over: evaluate what waited for more samples."""
+        return self._keep([change for detector in self._detectors for change in detector.finish()])
+
+    def get(self) -> tuple[Finding, ...]:
+        """All findings as known now, in order of detection."""
+        found = [finding for detector in self._detectors for finding in detector.get()]
+        return tuple(sorted(found, key=lambda finding: finding.detected_ns))
+
+    def transitions(self) -> tuple[Transition, ...]:
+        """The marks with their aligned buckets."""
+        return self._study.get(self.get())
+
+    @property
+    def blips(self) -> int:
+        """Slow stretches below the threshold of an episode."""
+        return sum(getattr(detector, "blips", 0) for detector in self._detectors)
+
+    def _keep(self, changed: list[FindingChange]) -> list[FindingChange]:
+        changed.sort(key=lambda change: change.at_ns)
+        for change in changed:
+            bisect.insort_right(self.changes, change, key=lambda kept: kept.at_ns)
+        return changed
