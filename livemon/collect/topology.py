@@ -1,0 +1,248 @@
+"""The CPUs of this machine, their core classes, and how these were told apart.
+
+Sources, best first: the core PMUs (``cpu_core``, ``cpu_atom``, one per Arm cluster), ``cpu_capacity``,
+the maximum frequency, AMD's preferred-core ranking. A source counts when it tells at least two kinds
+apart; when all that are readable say "alike", the machine is uniform; when none is readable, the class
+is ``unknown``. Classes are named by rank of speed, never by guesses about a model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from livemon.collect.procfs import read_int, read_text
+from livemon.model.facts import Cpu, Topology
+from livemon.parse.procfs import parse_cgroups, parse_cpu_list
+
+UNKNOWN_CLASS = "unknown"
+_ALIKE = 0.92
+"""Two CPUs are of one class if the slower one has at least this share of the other's speed: favoured
+cores of one kind differ by up to 7 %, kinds differ by 13 % and more."""
+
+
+@dataclass(frozen=True, slots=True)
+class CorePmu:
+    """A PMU device that counts the core events of some CPUs."""
+
+    name: str
+    type: int
+    cpus: tuple[int, ...]
+    path: str
+
+
+def core_pmus(root: str = "/") -> tuple[CorePmu, ...]:
+    """The core PMUs, those of most CPUs first; a device is one if it lists ``cpus`` or is called ``cpu``."""
+    found = []
+    online = online_cpus(root)
+    for device in sorted(_under(root, "sys/bus/event_source/devices").glob("*")):
+        kind = read_int(f"{device}/type")
+        listed = read_text(f"{device}/cpus")
+        if kind is None or (listed is None and device.name != "cpu"):
+            continue
+        try:
+            cpus = parse_cpu_list(listed) if listed is not None else online
+        except ValueError:
+            continue
+        found.append(CorePmu(device.name, kind, cpus, str(device)))
+    return tuple(found)
+
+
+def online_cpus(root: str = "/") -> tuple[int, ...]:
+    """CPUs that are online on the host; empty if that can't be read."""
+    return _cpu_list(_under(root, "sys/devices/system/cpu/online"))
+
+
+def cpuset_cpus(root: str = "/", pid: int | str = "self") -> tuple[int, ...]:
+    """CPUs that the process's cpuset leaves it; empty if there is no such limit to be read."""
+    text = read_text(str(_under(root, f"proc/{pid}/cgroup")))
+    if text is None:
+        return ()
+    candidates: list[Path] = []
+    for controllers, path in parse_cgroups(text.encode()):
+        relative = path.lstrip("/")
+        if not controllers:
+            for base in (_under(root, "sys/fs/cgroup"), _under(root, "sys/fs/cgroup/unified")):
+                # Inside a container the path is that of the host, while the mount shows its own group.
+                candidates += [base / relative / "cpuset.cpus.effective", base / "cpuset.cpus.effective"]
+        elif "cpuset" in controllers:
+            base = _under(root, "sys/fs/cgroup/cpuset")
+            for folder in (base / relative, base):
+                candidates += [folder / "cpuset.effective_cpus", folder / "cpuset.cpus"]
+    for candidate in candidates:
+        cpus = _cpu_list(candidate)
+        if cpus:
+            return cpus
+    return ()
+
+
+def read_topology(root: str = "/", pid: int | str = "self") -> Topology:
+    """The CPUs that a process may run on, with their classes.
+
+    Args:
+        root: Where ``/proc`` and ``/sys`` are looked for.
+        pid: Whose cpuset counts; livemon's own by default, which in a container is the target's too.
+    """
+    online = online_cpus(root)
+    allowed = cpuset_cpus(root, pid)
+    everything = tuple(_read_cpu(root, cpu) for cpu in online)
+    # Classes are told from the whole host, so that a cpuset of E cores only is not called uniform.
+    classed, names, source, efficient = _classify(everything, core_pmus(root), _rankings(root, online))
+    cpus = tuple(cpu for cpu in classed if not allowed or cpu.cpu in allowed)
+    present = {cpu.core_class for cpu in cpus}
+    if len(names) == 1 and " hypervisor" in (read_text(str(_under(root, "proc/cpuinfo"))) or ""):
+        source += ", as this VM sees it: the host may run its CPUs on cores of any class"
+    if len(cpus) < len(classed):
+        source += f"; cpuset of {len(cpus)} of the host's {len(online)} CPUs"
+    return Topology(
+        cpus=cpus,
+        classes=tuple(name for name in names if name in present),
+        class_source=source,
+        efficiency_classes=tuple(name for name in efficient if name in present),
+        online=len(online),
+    )
+
+
+def _read_cpu(root: str, number: int) -> Cpu:
+    base = _under(root, f"sys/devices/system/cpu/cpu{number}")
+    core = read_int(f"{base}/topology/core_id")
+    package = read_int(f"{base}/topology/physical_package_id")
+    siblings = _cpu_list(base / "topology/core_cpus_list") or _cpu_list(base / "topology/thread_siblings_list")
+    if siblings:
+        core = siblings[0]  # core_id is unique within a package only; the first sibling is unique anyway
+    elif core is not None and package is not None:
+        core = package * 100_000 + core
+    nodes = [int(entry.name[4:]) for entry in base.glob("node[0-9]*") if entry.name[4:].isdecimal()]
+    return Cpu(
+        cpu=number,
+        core_class=UNKNOWN_CLASS,
+        node=nodes[0] if nodes else None,
+        llc=_last_level_cache(base),
+        core=core,
+        capacity=read_int(f"{base}/cpu_capacity"),
+        max_khz=read_int(f"{base}/cpufreq/cpuinfo_max_freq"),
+    )
+
+
+def _last_level_cache(base: Path) -> int | None:
+    """The first CPU of those that share its outermost cache: names the cache."""
+    best: tuple[int, int] | None = None
+    for index in base.glob("cache/index[0-9]*"):
+        level = read_int(f"{index}/level")
+        shared = _cpu_list(index / "shared_cpu_list")
+        if level is not None and shared and (best is None or level > best[0]):
+            best = (level, shared[0])
+    return best[1] if best else None
+
+
+def _rankings(root: str, cpus: Iterable[int]) -> dict[int, int]:
+    """AMD's preferred-core ranking by CPU; on hybrid parts the dense cores rank well below."""
+    ranks = {}
+    for cpu in cpus:
+        base = _under(root, f"sys/devices/system/cpu/cpu{cpu}/cpufreq")
+        rank = read_int(f"{base}/amd_pstate_prefcore_ranking")
+        if rank:
+            ranks[cpu] = rank
+    return ranks
+
+
+_Classes = tuple[tuple[Cpu, ...], tuple[str, ...], str, tuple[str, ...]]
+"""CPUs with classes, class names fastest first, source, efficiency classes."""
+
+
+def _classify(cpus: tuple[Cpu, ...], pmus: Sequence[CorePmu], ranks: dict[int, int]) -> _Classes:
+    capacities = {cpu.cpu: cpu.capacity for cpu in cpus if cpu.capacity}
+    frequencies = {cpu.cpu: cpu.max_khz for cpu in cpus if cpu.max_khz}
+    speed = capacities or frequencies or ranks
+    if len([pmu for pmu in pmus if pmu.cpus]) > 1:
+        return _by_pmu(cpus, pmus, speed)
+    sources = (("cpu_capacity", capacities), ("cpufreq maximum", frequencies), ("amd_pstate ranking", ranks))
+    for source, values in sources:
+        groups = _levels(values)
+        if len(groups) > 1 and len(values) == len(cpus):
+            return _named(cpus, groups, source)
+    for source, values in sources:
+        if values and len(values) == len(cpus):
+            return _named(cpus, [frozenset(values)], f"uniform: {source} is alike on all CPUs")
+    if pmus:
+        return _named(cpus, [frozenset(cpu.cpu for cpu in cpus)], f"uniform: one core PMU ({pmus[0].name})")
+    source = "this machine does not say (no core PMU, cpu_capacity or cpufreq)"
+    return cpus, (UNKNOWN_CLASS,) if cpus else (), source, ()
+
+
+def _levels(values: dict[int, int]) -> list[frozenset[int]]:
+    """CPUs grouped by speed, fastest first: a new group where the next slower one is well below."""
+    groups: list[set[int]] = []
+    previous = 0
+    for cpu, value in sorted(values.items(), key=lambda item: (-item[1], item[0])):
+        if not groups or value < previous * _ALIKE:
+            groups.append(set())
+        groups[-1].add(cpu)
+        previous = value
+    return [frozenset(group) for group in groups]
+
+
+def _named(cpus: tuple[Cpu, ...], groups: list[frozenset[int]], source: str) -> _Classes:
+    """Names by rank: P, then M (M1, M2, … if several), the slowest E."""
+    middles = len(groups) - 2
+    names = ["P", *([f"M{i + 1}" for i in range(middles)] if middles > 1 else ["M"] * max(middles, 0)), "E"]
+    names = names[: len(groups)] if len(groups) < 2 else names
+    return _assign(cpus, list(zip(names, groups, strict=True)), source, ("E",) if len(groups) > 1 else ())
+
+
+def _by_pmu(cpus: tuple[Cpu, ...], pmus: Sequence[CorePmu], speed: dict[int, int]) -> _Classes:
+    """Each PMU is a class at least; one with low-power cores apart from the rest is two."""
+    by_name = {pmu.name: frozenset(pmu.cpus) for pmu in pmus if pmu.cpus}
+    source = "core PMUs " + ", ".join(sorted(by_name))
+    if "cpu_core" in by_name:
+        groups = [("P", by_name["cpu_core"])]
+        atoms = by_name.get("cpu_atom", frozenset())
+        low_power = by_name.get("cpu_lowpower") or _low_power(cpus, atoms, speed)
+        groups += [("E", atoms - low_power), ("LP-E", low_power)]
+        return _assign(cpus, [group for group in groups if group[1]], source, ("E", "LP-E"))
+    ranked = sorted(
+        by_name.values(), key=lambda group: (-max((speed.get(cpu, 0) for cpu in group), default=0), min(group))
+    )
+    split = [part for group in ranked for part in (_levels({c: speed[c] for c in group if c in speed}) or [group])]
+    if not speed:
+        # Nothing says which PMU's cores are the fast ones: classes are apart, but without a rank.
+        named = [(f"{UNKNOWN_CLASS}-{name}", group) for name, group in sorted(by_name.items())]
+        return _assign(cpus, named, source + " (nothing says which are faster)", ())
+    return _named(cpus, split, source)
+
+
+def _low_power(cpus: tuple[Cpu, ...], atoms: frozenset[int], speed: dict[int, int]) -> frozenset[int]:
+    """E cores of a cluster of their own: outside the big cache that others share, or well below in speed."""
+    levels = _levels({cpu: speed[cpu] for cpu in atoms if cpu in speed})
+    if len(levels) > 1:
+        return levels[-1]
+    caches: dict[int, set[int]] = {}
+    for cpu in cpus:
+        if cpu.llc is not None:
+            caches.setdefault(cpu.llc, set()).add(cpu.cpu)
+    alone = [group for group in caches.values() if group <= atoms]
+    outside = frozenset().union(*alone) if alone else frozenset()
+    return outside if outside != atoms else frozenset()
+
+
+def _assign(
+    cpus: tuple[Cpu, ...], groups: list[tuple[str, frozenset[int]]], source: str, efficient: tuple[str, ...]
+) -> _Classes:
+    class_of = {cpu: name for name, group in groups for cpu in group}
+    classed = tuple(replace(cpu, core_class=class_of.get(cpu.cpu, UNKNOWN_CLASS)) for cpu in cpus)
+    names = [name for name, group in groups if any(cpu.cpu in group for cpu in cpus)]
+    if any(cpu.core_class == UNKNOWN_CLASS for cpu in classed):
+        names.append(UNKNOWN_CLASS)
+    return classed, tuple(names), source, tuple(name for name in efficient if name in names)
+
+
+def _cpu_list(path: Path) -> tuple[int, ...]:
+    try:
+        return parse_cpu_list(read_text(str(path)) or "")
+    except ValueError:
+        return ()
+
+
+def _under(root: str, path: str) -> Path:
+    return Path(root) / path
