@@ -1,0 +1,228 @@
+"""What presses on the target from outside, once a second: PSI, steal, interrupts, frequency, quota, heat.
+
+All values are cumulative as the kernel has them (frequencies are momentary). A file that is not there
+leaves its name out; nothing is filled in.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from livemon.collect.procfs import read_file, read_text
+from livemon.collect.topology import cpuset_cpus, online_cpus
+from livemon.model.clock import Clock
+from livemon.model.samples import MachineSample, Note, Sample
+from livemon.parse.procfs import (
+    format_cpu_list,
+    parse_cgroups,
+    parse_cpu_times,
+    parse_keyed,
+    parse_pressure,
+    parse_stat,
+)
+
+_FILES_A_SAMPLE = 64
+"""Per-CPU files read in one sample; on bigger machines they take turns."""
+
+
+class PressureSampler:
+    """Reads the machine's pressure for some processes.
+
+    Args:
+        pids: The target; its first living process names the cgroup.
+        root: Where ``/proc`` and ``/sys`` are looked for.
+        clock: Unused but for symmetry with the other samplers: times come with each call.
+    """
+
+    def __init__(self, pids: Iterable[int], root: str = "/", clock: Clock | None = None) -> None:
+        self._pids = list(pids)
+        self._root = root
+        self._base = root.rstrip("/")
+        self._online = online_cpus(root)
+        self._cpuset = self._target_cpuset()
+        self._majflt: dict[int, tuple[int, int]] = {}
+        """By pid: faults at the first and at the newest look."""
+        cpus = f"{self._base}/sys/devices/system/cpu"
+        self._frequencies = _PerCpuFiles(
+            {f"cpu{n}_freq_khz": f"{cpus}/cpu{n}/cpufreq/scaling_cur_freq" for n in self._cpuset or self._online}
+        )
+        self._throttles = _PerCpuFiles(_throttle_files(Path(cpus), self._online))
+
+    def add_process(self, pid: int) -> None:
+        """Count this process's page faults too."""
+        if pid not in self._pids:
+            self._pids.append(pid)
+
+    def sample(self, now_ns: int) -> list[Sample]:
+        """A ``MachineSample``, after notes about CPUs that came, went or were taken away."""
+        out: list[Sample] = list(self._changes(now_ns))
+        values: dict[str, int] = {}
+        self._read_psi(values)
+        self._read_cpu_times(values)
+        self._read_cgroup(values)
+        values.update(self._frequencies.read())
+        self._throttles.read()
+        if self._throttles.is_complete:
+            values["thermal_throttle_count"] = sum(self._throttles.last.values())
+        self._read_faults(values)
+        out.append(MachineSample(now_ns, tuple(values.items())))
+        return out
+
+    def close(self) -> None:
+        """Close the kept files."""
+        self._frequencies.close()
+        self._throttles.close()
+
+    def _read_psi(self, values: dict[str, int]) -> None:
+        for resource in ("cpu", "memory", "io", "irq"):
+            data = _maybe(f"{self._base}/proc/pressure/{resource}")
+            for kind, total in parse_pressure(data).items():
+                values[f"psi_{resource}_{kind}_us"] = total
+
+    def _read_cpu_times(self, values: dict[str, int]) -> None:
+        for times in parse_cpu_times(_maybe(f"{self._base}/proc/stat")):
+            if times.cpu < 0:
+                if times.steal_ticks is not None:
+                    values["steal_ticks"] = times.steal_ticks
+                values["machine_busy_ticks"] = times.busy_ticks
+                values["machine_total_ticks"] = times.total_ticks
+            elif not self._cpuset or times.cpu in self._cpuset:
+                values[f"cpu{times.cpu}_irq_ticks"] = times.irq_ticks
+                values[f"cpu{times.cpu}_softirq_ticks"] = times.softirq_ticks
+
+    def _read_cgroup(self, values: dict[str, int]) -> None:
+        """Throttling of the target's group and of every group above it: a quota anywhere stops it."""
+        folders = self._cgroup_folders()
+        for folder in folders:
+            stat = parse_keyed(_maybe(f"{folder}/cpu.stat"))
+            throttled_us = stat.get("throttled_usec")
+            if throttled_us is None and "throttled_time" in stat:
+                throttled_us = stat["throttled_time"] // 1000  # v1 counts in ns
+            if throttled_us is None or "nr_throttled" not in stat:
+                continue
+            values["cgroup_throttled_us"] = values.get("cgroup_throttled_us", 0) + throttled_us
+            values["cgroup_nr_throttled"] = values.get("cgroup_nr_throttled", 0) + stat["nr_throttled"]
+            values["cgroup_nr_periods"] = values.get("cgroup_nr_periods", 0) + stat.get("nr_periods", 0)
+        for folder in folders[:1]:
+            for resource in ("cpu", "memory", "io"):
+                for kind, total in parse_pressure(_maybe(f"{folder}/{resource}.pressure")).items():
+                    values[f"cgroup_psi_{resource}_{kind}_us"] = total
+
+    def _cgroup_folders(self) -> list[str]:
+        """The target's group and those above it, in the hierarchy that has the cpu controller."""
+        lines: tuple[tuple[frozenset[str], str], ...] = ()
+        for pid in self._pids:
+            lines = parse_cgroups(_maybe(f"{self._base}/proc/{pid}/cgroup"))
+            if lines:
+                break
+        mount = f"{self._base}/sys/fs/cgroup"
+        v1 = next((path for controllers, path in lines if "cpu" in controllers), None)
+        v2 = next((path for controllers, path in lines if not controllers), None)
+        if v1 is not None:
+            bases, path = [f"{mount}/cpu", f"{mount}/cpu,cpuacct"], v1
+        elif v2 is not None:
+            bases, path = [mount], v2
+        else:
+            return []
+        base = next((base for base in bases if Path(base).is_dir()), None)
+        if base is None:
+            return []
+        parts = [part for part in path.split("/") if part and part != ".."]
+        folders = ["/".join([base, *parts[:depth]]) for depth in range(len(parts), -1, -1)]
+        # Inside a container the host's path does not exist here: then only the mount's own group is left.
+        return [folder for folder in folders if Path(folder).is_dir()]
+
+    def _read_faults(self, values: dict[str, int]) -> None:
+        """Major faults since livemon looks; processes that ended keep counting with their last value."""
+        for pid in self._pids:
+            try:
+                faults = parse_stat(read_file(f"{self._base}/proc/{pid}/stat")).majflt
+            except (OSError, ValueError):
+                continue
+            first, _ = self._majflt.setdefault(pid, (faults, faults))
+            self._majflt[pid] = first, max(first, faults)
+        if self._majflt:
+            values["target_majflt"] = sum(last - first for first, last in self._majflt.values())
+
+    def _target_cpuset(self) -> tuple[int, ...]:
+        for pid in self._pids:
+            cpus = cpuset_cpus(self._root, pid)
+            if cpus:
+                return cpus
+        return ()
+
+    def _changes(self, now_ns: int) -> Iterable[Sample]:
+        online, cpuset = online_cpus(self._root), self._target_cpuset()
+        if online and online != self._online:
+            went, came = set(self._online) - set(online), set(online) - set(self._online)
+            if went:
+                yield Note(now_ns, "warning", f"CPU {format_cpu_list(went)} went offline")
+            if came:
+                yield Note(now_ns, "info", f"CPU {format_cpu_list(came)} came online")
+            self._online = online
+        if cpuset and cpuset != self._cpuset:
+            before = format_cpu_list(self._cpuset) or "none"
+            yield Note(now_ns, "warning", f"the target's cpuset changed from {before} to {format_cpu_list(cpuset)}")
+            self._cpuset = cpuset
+
+
+class _PerCpuFiles:
+    """Numbers in many small files, kept open and read some at a time."""
+
+    def __init__(self, files: dict[str, str]) -> None:
+        self._open: list[tuple[str, int]] = []
+        for name, path in files.items():
+            try:
+                self._open.append((name, os.open(path, os.O_RDONLY | os.O_CLOEXEC)))
+            except OSError:
+                continue  # not there, or no descriptor left: its name stays out of the samples
+        self._next = 0
+        self.last: dict[str, int] = {}
+        """The newest value of each file."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether there are files and each has been read at least once."""
+        return 0 < len(self._open) == len(self.last)
+
+    def read(self) -> dict[str, int]:
+        """The values of this sample's share."""
+        values = {}
+        for _ in range(min(len(self._open), _FILES_A_SAMPLE)):
+            self._next = (self._next + 1) % len(self._open)
+            name, descriptor = self._open[self._next]
+            try:
+                values[name] = int(os.pread(descriptor, 64, 0))
+            except (OSError, ValueError):
+                continue
+        self.last.update(values)
+        return values
+
+    def close(self) -> None:
+        for _, descriptor in self._open:
+            os.close(descriptor)
+        self._open.clear()
+
+
+def _throttle_files(cpus: Path, online: Iterable[int]) -> dict[str, str]:
+    """Core counts of each CPU; the package count of one CPU of each package, as the others repeat it."""
+    files, packages = {}, set()
+    for number in online:
+        base = cpus / f"cpu{number}"
+        if not (base / "thermal_throttle").is_dir():
+            continue
+        files[f"core{number}"] = f"{base}/thermal_throttle/core_throttle_count"
+        package = read_text(f"{base}/topology/physical_package_id")
+        if package not in packages:
+            packages.add(package)
+            files[f"package{package}"] = f"{base}/thermal_throttle/package_throttle_count"
+    return files
+
+
+def _maybe(path: str) -> bytes:
+    try:
+        return read_file(path)
+    except OSError:
+        return b""
