@@ -27,6 +27,8 @@ def decimals(value: float | None, *steps: tuple[float, int]) -> str:
     value = number(value)
     if value is None:
         return UNKNOWN_TEXT
+    if value == 0:
+        return "0"
     places = next((p for limit, p in steps if abs(value) < limit), 0)
     return f"{value:,.{places}f}"
 

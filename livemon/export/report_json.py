@@ -208,8 +208,7 @@ def evidence_json(row: ThreadEvidence) -> Json:
         "run_delay_share": row.run_delay_share,
     }
     return {"thread": row.thread, "core_class": row.core_class} | {
-        name: {"during": number(during), "reference": number(reference)}
-        for name, (during, reference) in pairs.items()
+        name: {"during": number(during), "reference": number(reference)} for name, (during, reference) in pairs.items()
     }
 
 

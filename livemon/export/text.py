@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 import unicodedata
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from livemon.export.document import (
     Verdict,
 )
 
+_CODE = re.compile(r"`[^`]+`")
 _COLOURS: dict[Level, str] = {"ok": "32", "warning": "33", "critical": "31;1", "unknown": "36"}
 
 
@@ -27,12 +29,13 @@ def render_text(blocks: Blocks, *, width: int = 80, is_coloured: bool = False) -
     """The document as lines of at most ``width`` columns (words longer than that stay whole)."""
     width = max(width, 40)
     lines: list[str] = []
+    said: set[str] = set()
     for block in blocks:
-        lines.extend(_lines(block, width, is_coloured))
+        lines.extend(_lines(block, width, is_coloured, said))
     return "\n".join(lines).strip("\n") + "\n"
 
 
-def _lines(block: Block, width: int, is_coloured: bool) -> Iterator[str]:
+def _lines(block: Block, width: int, is_coloured: bool, said: set[str]) -> Iterator[str]:
     match block:
         case Heading(text, level):
             text = _clean(text)
@@ -57,19 +60,18 @@ def _lines(block: Block, width: int, is_coloured: bool) -> Iterator[str]:
             for name, value in rows:
                 yield from _wrapped(value, width, _pad(name, label_width), " " * label_width)
         case Table():
-            yield from _table(block, width, is_coloured)
+            yield from _table(block, width, is_coloured, said)
         case Figure():
             return
 
 
-def _table(table: Table, width: int, is_coloured: bool) -> Iterator[str]:
+def _table(table: Table, width: int, is_coloured: bool, said: set[str]) -> Iterator[str]:
     if table.caption:
+        yield ""
         yield from _wrapped(table.caption, width)
     rows = [[_clean(cell) for cell in row] for row in table.rows]
     shown = list(range(len(table.columns)))
-    widths = [
-        max([cells(column.title), *(cells(row[i]) for row in rows)]) for i, column in enumerate(table.columns)
-    ]
+    widths = [max([cells(column.title), *(cells(row[i]) for row in rows)]) for i, column in enumerate(table.columns)]
 
     def total() -> int:
         return sum(widths[i] for i in shown) + 2 * (len(shown) - 1)
@@ -86,7 +88,9 @@ def _table(table: Table, width: int, is_coloured: bool) -> Iterator[str]:
     if total() > width and texts:
         widest = texts[-1] if wraps else max(texts, key=lambda i: widths[i])
         widths[widest] = max(12, widths[widest] - (total() - width))
-    yield _styled("  ".join(_cell(table.columns[i].title, widths[i], table.columns[i].is_number) for i in shown), "2", is_coloured).rstrip()
+    yield _styled(
+        "  ".join(_cell(table.columns[i].title, widths[i], table.columns[i].is_number) for i in shown), "2", is_coloured
+    ).rstrip()
     for row in rows:
         cut = [row[i] for i in shown]
         tail: list[str] = []
@@ -97,8 +101,10 @@ def _table(table: Table, width: int, is_coloured: bool) -> Iterator[str]:
         ).rstrip()
         indent = sum(widths[i] + 2 for i in shown[:-1])
         yield from (" " * indent + more for more in tail)
-    if left_out:
-        yield from _wrapped(f"(no room for: {', '.join(reversed(left_out))}; --json has all columns)", width)
+    note = f"(no room for: {', '.join(reversed(left_out))}; --json has all columns)"
+    if left_out and note not in said:
+        said.add(note)
+        yield from _wrapped(note, width)
 
 
 def _cell(text: str, width: int, is_number: bool) -> str:
@@ -110,9 +116,12 @@ def _cell(text: str, width: int, is_number: bool) -> str:
 
 
 def _wrapped(text: str, width: int, first: str = "", rest: str = "") -> list[str]:
-    return textwrap.wrap(
-        _clean(text), width, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
-    ) or [first.rstrip()]
+    # A command in `code` is there to be copied: it is not broken over lines.
+    whole = _CODE.sub(lambda match: match.group().replace(" ", "\0"), _clean(text))
+    lines = textwrap.wrap(
+        whole, width, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
+    )
+    return [line.replace("\0", " ") for line in lines] or [first.rstrip()]
 
 
 def _pad(text: str, width: int) -> str:
@@ -123,9 +132,7 @@ def cells(text: str) -> int:
     """Terminal cells that a text takes: wide characters two, combining ones none."""
     if text.isascii():
         return len(text)
-    return sum(
-        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text
-    )
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
 def _clean(text: str) -> str:

@@ -26,18 +26,24 @@ FACTS = SessionFacts(
     topology=Topology(
         cpus=(Cpu(0, "P"), Cpu(1, "P"), Cpu(2, "E")), classes=("P", "E"), efficiency_classes=("E",), online=3
     ),
-    capabilities=(Capability("perf_counters", False, "perf_event_paranoid is 3", "sysctl kernel.perf_event_paranoid=1"),),
+    capabilities=(
+        Capability("perf_counters", False, "perf_event_paranoid is 3", "sysctl kernel.perf_event_paranoid=1"),
+    ),
     environment=(("kernel", "6.18"),),
 )
 
 
-def stage(class_key: str | None, name: str, role: str, n: int = 16, mean: float = 10.0, share: float | None = 0.5) -> StageStats:
+def stage(
+    class_key: str | None, name: str, role: str, n: int = 16, mean: float = 10.0, share: float | None = 0.5
+) -> StageStats:
     return StageStats(
         class_key, name, role, n, mean * n, mean, mean * 0.9, mean * 1.2, mean, mean * 1.1, mean * 1.19, share, 1
     )
 
 
-def oversized(class_key: str | None = "1/3", p50: float = 90.6, ratio: float | None = 3.2, **changes: object) -> OversizedFinalize:
+def oversized(
+    class_key: str | None = "1/3", p50: float = 90.6, ratio: float | None = 3.2, **changes: object
+) -> OversizedFinalize:
     base = OversizedFinalize(
         id="F1",
         severity="critical",
@@ -83,9 +89,7 @@ def transient(**changes: object) -> HostSlowTransient:
                 "client-short", 1.8, 0.31, (("instructions", 1.0), ("ipc", 1.94), ("cycle_rate", 2.9)), 5.63, 1.03
             ),
         ),
-        threads=(
-            ThreadEvidence("client-short", "E", (1.8, 0.31), (0.96, 0.0), (1.4, 4.0), (1.7, 3.3), (0.02, None)),
-        ),
+        threads=(ThreadEvidence("client-short", "E", (1.8, 0.31), (0.96, 0.0), (1.4, 4.0), (1.7, 3.3), (0.02, None)),),
         buckets=(Bucket(-2.0, 0.0, 200, 9.9, 10.3, 0.0, 0.31, 0.0, 4.0, 3.3), Bucket(0.0, 0.5, 0)),
         cost_ms=512.5,
         units=240,

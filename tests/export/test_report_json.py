@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from livemon.export.report_json import report_json, reports_json
-from tests.export.judgements import S, T0, WALL, empty, judgement, oversized, stage, transient
+from tests.export.judgements import T0, WALL, S, empty, judgement, oversized, stage, transient
 
 STAGE_KEYS = {
     "class", "stage", "role", "n", "total_ms", "mean_ms", "min_ms", "max_ms", "p50_ms", "p90_ms", "p99_ms", "share",
@@ -41,9 +41,7 @@ def test_every_key_of_the_contract_is_there() -> None:
     assert transient_row["causes"][0].keys() == {"cause", "verdict", "evidence", "during", "reference", "threads"}
 
 
-@pytest.mark.parametrize(
-    ("clock", "origin_s"), [("wall", WALL / S), ("monotonic", T0 / S), ("relative", 0.0)]
-)
+@pytest.mark.parametrize(("clock", "origin_s"), [("wall", WALL / S), ("monotonic", T0 / S), ("relative", 0.0)])
 def test_times_follow_the_chosen_clock(clock: str, origin_s: float) -> None:
     report = report_json(judgement(), clock)  # type: ignore[arg-type]
     assert report["session"]["start"] == origin_s

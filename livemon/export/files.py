@@ -1,0 +1,55 @@
+"""Output files appear whole or not at all: written beside their place, then moved there."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from livemon.model.errors import UsageError
+
+
+@contextmanager
+def whole_file(path: str) -> Iterator[Path]:
+    """A temporary path beside ``path`` that replaces it when the block ends well, and is removed when not.
+
+    Raises:
+        UsageError: ``path`` is a folder, its folder is missing, or writing failed (full disk, no permission).
+    """
+    goal = Path(path)
+    check_output(path)
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{goal.name}.", suffix=".part", dir=goal.parent)
+        os.close(handle)
+        temporary = Path(name)
+        try:
+            yield temporary
+            mask = os.umask(0)
+            os.umask(mask)
+            temporary.chmod(0o666 & ~mask)
+            temporary.replace(goal)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        raise UsageError(f"could not write {path}: {error.strerror or error}; nothing was left behind") from error
+
+
+def write_text(path: str, text: str) -> None:
+    """Write a text file whole (UTF-8)."""
+    with whole_file(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def check_output(path: str) -> None:
+    """Fail before any work is done where ``path`` can't become a file.
+
+    Raises:
+        UsageError: with what is in the way.
+    """
+    goal = Path(path)
+    if goal.is_dir():
+        raise UsageError(f"{path} is a folder", f"give a file in it, such as {goal / 'livemon.out'}")
+    if not goal.parent.is_dir():
+        raise UsageError(f"there is no folder {goal.parent} to write {goal.name} into", "create it first")

@@ -1,0 +1,201 @@
+"""What a report says of one finding: a verdict sentence first, then the evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from livemon.export.document import Block, Bullets, Facts, Heading, Paragraph, Table, Verdict, columns
+from livemon.export.numbers import counted, decimals, duration_s, ms, percent, plain, ratio
+from livemon.export.times import SessionTimes
+from livemon.model.findings import Bucket, Finding, HostSlowTransient, OversizedFinalize
+from livemon.model.judgement import Judgement
+
+_WORDS = {"applies": "applies", "ruled_out": "ruled out", "unknown": "can't tell"}
+_ORDER = {"applies": 0, "unknown": 1, "ruled_out": 2}
+_FACTOR_WORDS = {"instructions": "instructions", "ipc": "IPC", "cycle_rate": "cycle rate"}
+
+
+def verdict(finding: Finding, judgement: Judgement, times: SessionTimes) -> Verdict:
+    """The finding in one sentence."""
+    if isinstance(finding, OversizedFinalize):
+        return Verdict(finding.severity, _oversized_sentence(finding))
+    return Verdict(finding.severity, _transient_sentence(finding, judgement, times))
+
+
+def class_words(class_key: str | None) -> str:
+    """A class for people: its label, or its position in the cycle."""
+    if class_key is None:
+        return "all units"
+    position, slash, period = class_key.partition("/")
+    if slash and position.isdigit() and period.isdigit():
+        return f"{class_key} (position {position} of the cycle of {period})"
+    return class_key
+
+
+def _oversized_sentence(finding: OversizedFinalize) -> str:
+    where = f" of {class_words(finding.class_key)}" if finding.class_key is not None else ""
+    parts = [f"{finding.id} oversized finalize: {finding.stage}{where} takes {ms(finding.p50_ms)} ms (median)"]
+    if finding.budget_ms is not None:
+        parts.append(f"against a budget of {ms(finding.budget_ms)} ms")
+    if finding.ratio_to_device is not None and finding.device_stage is not None:
+        parts.append(f"and {ratio(finding.ratio_to_device)} its device stage {finding.device_stage}")
+    sentence = ", ".join(parts)
+    if finding.saving_ms_per_step is not None:
+        sentence += f"; without it a step would be {ms(finding.saving_ms_per_step)} ms shorter"
+    return sentence + "."
+
+
+def _transient_sentence(finding: HostSlowTransient, judgement: Judgement, times: SessionTimes) -> str:
+    end_ns = finding.end_ns if finding.end_ns is not None else judgement.end_ns
+    length = None if end_ns is None else (end_ns - finding.start_ns) / 1e9
+    still = "ongoing for" if finding.end_ns is None else "for"
+    sentence = f"{finding.id} host-slow transient at {times.text(finding.start_ns)} {still} {duration_s(length)}"
+    if finding.slowdown is not None:
+        sentence += f": host stages {ratio(finding.slowdown)} as long as before"
+    if finding.primary_cause:
+        sentence += f"; {cause_words(finding.primary_cause)} applies"
+    elif any(cause.verdict == "unknown" for cause in finding.causes):
+        sentence += "; its cause can't be told"
+    if finding.not_recovered_by_5_s:
+        sentence += "; not recovered by t0+5 s"
+    return sentence + "."
+
+
+def cause_words(cause: str) -> str:
+    """A cause's name for people."""
+    return {"off_cpu": "waiting for a CPU", "ipc": "IPC", "more_work": "more work", "softirq": "softirq"}.get(
+        cause, cause.replace("_", " ")
+    )
+
+
+def evidence(finding: Finding, judgement: Judgement, times: SessionTimes) -> Iterator[Block]:
+    """Everything behind a finding."""
+    yield Heading(f"{finding.id} in detail", 3)
+    yield Facts(tuple(_facts(finding, times)))
+    if isinstance(finding, HostSlowTransient):
+        yield from _transient_tables(finding)
+
+
+def _facts(finding: Finding, times: SessionTimes) -> Iterator[tuple[str, str]]:
+    end = "ongoing" if finding.end_ns is None else times.text(finding.end_ns)
+    yield "When", f"{times.text(finding.start_ns)} to {end}; detected {times.text(finding.detected_ns)}"
+    if isinstance(finding, OversizedFinalize):
+        yield "Class", class_words(finding.class_key)
+        yield "Stage", f"{finding.stage}, {counted(finding.units, 'unit')}"
+        if finding.rules:
+            yield (
+                "Breaks",
+                " and ".join(
+                    {"budget": "the budget", "ratio": "the ratio to the device stage"}.get(r, r) for r in finding.rules
+                ),
+            )
+        if finding.device_stage is not None:
+            yield (
+                "Device",
+                (
+                    f"{finding.device_stage} {ms(finding.device_p50_ms)} ms (median), "
+                    f"ratio {ratio(finding.ratio_to_device)}"
+                ),
+            )
+        yield "Share", f"{percent(finding.share_of_total)} of {finding.share_denominator or 'the total'}"
+        yield (
+            "What-if",
+            (
+                f"removed altogether: −{ms(finding.saving_ms_per_step)} ms a step; "
+                f"brought to its budget: −{ms(finding.saving_to_budget_ms_per_step)} ms a step"
+            ),
+        )
+        if finding.evidence:
+            yield "Evidence", finding.evidence
+        return
+    yield "Slowdown", f"{ratio(finding.slowdown)} (median of host stages against the healthy state)"
+    yield "Peak P99", f"{ms(finding.peak_p99_ms)} ms"
+    yield "Units", f"{finding.slow_units:,} of {finding.units:,} were host-slow"
+    if finding.cost_ms is not None:
+        yield "Cost", f"{ms(finding.cost_ms)} ms lost in the episode"
+    if finding.detected_by:
+        yield "Raised by", finding.detected_by
+
+
+def _transient_tables(finding: HostSlowTransient) -> Iterator[Block]:
+    if finding.causes:
+        causes = sorted(finding.causes, key=lambda c: (c.cause != finding.primary_cause, _ORDER[c.verdict]))
+        yield Table(
+            columns("<cause", "<verdict", "<evidence"),
+            tuple(
+                (
+                    cause_words(c.cause),
+                    _WORDS[c.verdict],
+                    c.evidence + (f" [{', '.join(c.threads)}]" if c.threads and c.verdict == "applies" else ""),
+                )
+                for c in causes
+            ),
+            "Causes",
+        )
+    if finding.threads:
+        pair = "{} / {}".format
+        yield Table(
+            columns("<thread", "<core", "CPU ms/unit", "E share", "cycles/ns??", "IPC", "wait share???"),
+            tuple(
+                (
+                    row.thread,
+                    row.core_class or "–",
+                    pair(*map(ms, row.cpu_ms_per_unit)),
+                    pair(*(plain(v) for v in row.efficiency_share)),
+                    pair(*(plain(v) for v in row.cycles_per_ns)),
+                    pair(*(plain(v) for v in row.ipc)),
+                    pair(*map(percent, row.run_delay_share)),
+                )
+                for row in finding.threads
+            ),
+            "Threads, during / reference",
+        )
+    if finding.ledger:
+        yield from _ledger(finding)
+    if finding.buckets:
+        yield bucket_table(finding.buckets, "Around the onset (seconds from it)")
+    if finding.does_not_show:
+        yield Paragraph("This evidence does not show:")
+        yield Bullets(finding.does_not_show)
+
+
+def _ledger(finding: HostSlowTransient) -> Iterator[Block]:
+    names = tuple(dict.fromkeys(name for row in finding.ledger for name, _ in row.factors))
+    heads = tuple(f"×{_FACTOR_WORDS.get(name, name)}" for name in names)
+    yield Table(
+        columns("<thread", "during", "ref.", *heads, "product?", "residual"),
+        tuple(
+            (
+                row.thread,
+                ms(row.cpu_ms_during),
+                ms(row.cpu_ms_reference),
+                *(plain(dict(row.factors).get(name)) for name in names),
+                ratio(row.explained),
+                ratio(row.residual),
+            )
+            for row in finding.ledger
+        ),
+        "Ledger: CPU ms per unit as a product of its factors (a residual of 1.00× closes exactly)",
+    )
+
+
+def bucket_table(buckets: tuple[Bucket, ...], caption: str) -> Table:
+    """Time buckets aligned at t0."""
+    return Table(
+        columns("bucket s", "units", "P50 ms", "P99 ms", "slow", "CPU ms/unit??", "E share?", "cycles/ns???", "IPC???"),
+        tuple(
+            (
+                f"{decimals(b.start_s, (1000, 1))} to {decimals(b.end_s, (1000, 1))}",
+                f"{b.units:,}",
+                ms(b.p50_ms),
+                ms(b.p99_ms),
+                percent(b.host_slow_share),
+                ms(b.cpu_ms_per_unit),
+                plain(b.efficiency_share),
+                plain(b.cycles_per_ns),
+                plain(b.ipc),
+            )
+            for b in buckets
+        ),
+        caption,
+    )

@@ -1,0 +1,105 @@
+"""The report in words: verdicts first, nothing wider than the terminal, nothing from a log acts on it."""
+
+from dataclasses import replace
+
+import pytest
+
+from livemon.export.markdown import render_markdown
+from livemon.export.report_document import report_blocks, sessions_overview
+from livemon.export.text import cells, render_text
+from livemon.model.judgement import ThreadStats
+from tests.export.judgements import empty, judgement, oversized, stage, transient
+
+
+def text(value: object = None, width: int = 80) -> str:
+    return render_text(report_blocks(value or judgement()), width=width)  # type: ignore[arg-type]
+
+
+def test_verdicts_come_first_and_critical_before_warning() -> None:
+    lines = text().splitlines()
+    assert lines[2].startswith("CRITICAL  F1 oversized finalize: validate of 1/3")
+    assert next(line for line in lines if "T1" in line).startswith("WARNING  T1 host-slow transient")
+    assert text().index("CRITICAL") < text().index("WARNING") < text().index("Session\n")
+
+
+@pytest.mark.parametrize("width", [80, 100, 200])
+def test_no_line_is_wider_than_the_terminal(width: int) -> None:
+    assert max(cells(line) for line in text(width=width).splitlines()) <= width
+
+
+def test_a_narrow_terminal_says_which_columns_it_had_no_room_for() -> None:
+    assert "no room for: min ms, P90 ms" in text()
+    assert "no room for" not in text(width=160)
+
+
+def test_figures_and_unknowns_are_told_apart() -> None:
+    report = text(width=160)
+    row = next(line for line in report.splitlines() if line.startswith("idle"))
+    assert row.split()[2:] == ["0", "–", "–", "–", "–", "–"]
+    assert "can't tell  cgroup cpu.stat was not readable" in report
+    assert "E share is unknown for some threads: no core class is known here." in report
+
+
+def test_a_log_without_timing_says_what_to_do_on_one_line() -> None:
+    assert "read 1,204 lines, no timing found: try `livemon parse --explain FILE`" in text(empty(), 100)
+    assert "`livemon parse --explain FILE`" in text(empty())
+
+
+def test_a_healthy_session_says_what_it_looked_at() -> None:
+    assert "OK  No host-slow transient and no oversized finalize in 48 records over 20.0 s." in text(
+        judgement(findings=())
+    )
+
+
+def test_losses_gaps_and_damage_are_said() -> None:
+    report = text()
+    assert "threads not observed from" in report
+    assert "log:a.log: 3 lines lost: rotated away" in report
+    assert "212 bytes at the end could not be read" in report
+    assert "sysctl kernel.perf_event_paranoid=1" in report.replace("\n  ", " ")
+
+
+def test_control_characters_never_reach_the_terminal() -> None:
+    evil = judgement(
+        stages=(stage("\x1b[31mred\x07", "st\x1bage", "host"),),
+        threads=(ThreadStats(1, 2, "na\x1b]0;me", 1.0, None, "", None, (), None, None),),
+        findings=(oversized("\x1b[2J"),),
+    )
+    assert all(c.isprintable() or c == "\n" for c in text(evil))
+
+
+def test_colour_only_when_asked() -> None:
+    assert "\x1b" not in text()
+    coloured = render_text(report_blocks(judgement()), is_coloured=True)
+    assert "\x1b[31;1mCRITICAL\x1b[0m" in coloured
+
+
+def test_wide_characters_keep_the_columns_aligned() -> None:
+    table = text(judgement(threads=(replace(judgement().threads[0], name="推論"), judgement().threads[0])))
+    rows = [line for line in table.splitlines() if "812.5" in line]
+    assert len({cells(row[: row.index("812.5")]) for row in rows}) == 1
+
+
+def test_the_thread_table_is_bounded_and_says_so() -> None:
+    many = tuple(replace(judgement().threads[0], tid=i, cpu_ms=float(i)) for i in range(100))
+    report = text(judgement(threads=many))
+    assert "60 more threads, 1,770.0 ms of CPU together." in report.replace("\n", " ")
+
+
+def test_markdown_tables_survive_what_logs_contain() -> None:
+    report = render_markdown(
+        report_blocks(judgement(stages=(stage("a|b<script>", "x*y_z`q", "host"),), findings=(transient(),)))
+    )
+    row = next(line for line in report.splitlines() if "script" in line and "Class" in line)
+    assert "\\|" in row
+    assert "\\<script\\>" in row
+    tables = [line for line in report.splitlines() if line.startswith("| ")]
+    assert any("x\\*y\\_z'q" in line for line in tables)
+    assert report.startswith("# livemon report")
+    assert "- **WARNING** T1" in report
+
+
+def test_several_sessions_start_with_an_overview() -> None:
+    overview = render_text(sessions_overview([judgement(), empty()]))
+    assert "livemon report: 2 sessions" in overview
+    assert "5.80×" in overview
