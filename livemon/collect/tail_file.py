@@ -1,0 +1,214 @@
+"""One open log file: how far it has been read, and how to tell that its content was replaced.
+
+A size that grew proves nothing: a file may have been truncated and filled past the old position
+between two looks. So every read takes in some bytes before the position and compares them with
+what was there, and the first bytes of the file are compared too. Samples of bytes at earlier
+positions tell a file that was cut back (what is left was read already) from one that was started
+anew.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+Identity = tuple[int, int]
+"""(device, inode)."""
+
+HEAD_BYTES = 512
+OVERLAP_BYTES = 256
+SAMPLE_BYTES = 64
+MAX_SAMPLES = 256
+COUNT_BLOCK_BYTES = 1 << 20
+COUNT_LIMIT_BYTES = 128 << 20
+"""Above this the lines of a skipped stretch are not counted."""
+
+
+class ContentReplacedError(Exception):
+    """The bytes before the position are not those that were read.
+
+    Args:
+        is_cut_back: What is left are the bytes that were read, only fewer.
+    """
+
+    def __init__(self, reason: str, *, is_cut_back: bool = False) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.is_cut_back = is_cut_back
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """Bytes that were passed over."""
+
+    offset: int
+    count_bytes: int
+    lines: int | None
+    """Line ends among them; ``None``: not counted, there were too many bytes."""
+
+
+class FollowedFile:
+    """A regular file that is read from ``position`` on.
+
+    Args:
+        fd: Open for reading; closed by ``close``.
+        position: Where reading begins.
+    """
+
+    def __init__(self, fd: int, position: int = 0) -> None:
+        self.fd = fd
+        status = os.fstat(fd)
+        self.identity: Identity = (status.st_dev, status.st_ino)
+        self.position = position
+        self._seen = (-1, -1)
+        self._head = b""
+        self._before = b""
+        self._samples: list[tuple[int, bytes]] = []
+        self._adopt(position)
+
+    def _adopt(self, position: int) -> None:
+        """Take the bytes before ``position`` as read."""
+        self.position = position
+        self._head = os.pread(self.fd, min(HEAD_BYTES, position), 0)
+        start = max(position - OVERLAP_BYTES, 0)
+        self._before = os.pread(self.fd, position - start, start)
+        self._samples.clear()
+        self._remember()
+
+    def _remember(self) -> None:
+        if self._before:
+            self._samples.append((self.position, self._before[-SAMPLE_BYTES:]))
+            if len(self._samples) > MAX_SAMPLES:
+                del self._samples[:-1:2]
+
+    @property
+    def backlog_bytes(self) -> int:
+        """How much of the file lies after the position, at the last look."""
+        return max(self._seen[0] - self.position, 0)
+
+    def links(self) -> int:
+        """Names the file still has; 0 when it was deleted."""
+        return os.fstat(self.fd).st_nlink
+
+    def read(self, limit: int) -> bytes:
+        """Up to ``limit`` new bytes; empty at the end of the file.
+
+        Raises:
+            ContentReplacedError: the file no longer has the content that was read.
+        """
+        status = os.fstat(self.fd)
+        seen = (status.st_size, status.st_mtime_ns)
+        if seen == self._seen and status.st_size == self.position:
+            return b""
+        self._seen = seen
+        if status.st_size < self.position:
+            self._raise_shrunk(status.st_size)
+        self._pass_hole(status)
+        before = len(self._before)
+        data = os.pread(self.fd, before + limit, self.position - before)
+        if data[:before] != self._before or not self._has_head():
+            if len(data) < before:
+                self._raise_shrunk(os.fstat(self.fd).st_size)
+            raise ContentReplacedError("truncated and written past the old position")
+        if len(data) > before:
+            self._advance(data, before)
+        return data[before:]
+
+    def _advance(self, data: bytes, before: int) -> None:
+        new = len(data) - before
+        if len(self._head) < HEAD_BYTES:
+            self._head = (self._head + data[before:])[:HEAD_BYTES] if self._is_head_whole() else self._head
+        self.position += new
+        self._before = data[-OVERLAP_BYTES:]
+        self._remember()
+
+    def _is_head_whole(self) -> bool:
+        return len(self._head) == self.position
+
+    def _has_head(self) -> bool:
+        if self.position <= len(self._before):
+            return True
+        return os.pread(self.fd, len(self._head), 0) == self._head
+
+    def _raise_shrunk(self, size: int) -> None:
+        if size > 0 and self._is_prefix(size):
+            self._adopt(size)
+            raise ContentReplacedError(f"cut back to {size} bytes that were read before", is_cut_back=True)
+        raise ContentReplacedError("truncated")
+
+    def _is_prefix(self, size: int) -> bool:
+        """Whether the file's first ``size`` bytes look like the ones that were read."""
+        head = self._head[:size]
+        if not head or os.pread(self.fd, len(head), 0) != head:
+            return False
+        below = [sample for sample in self._samples if sample[0] <= size]
+        if not below:
+            return size <= len(head)
+        position, expected = below[-1]
+        return os.pread(self.fd, len(expected), position - len(expected)) == expected
+
+    def continues(self, fd: int) -> bool:
+        """Whether the file behind ``fd`` begins with what was read from this one (a copy of it)."""
+        if self.position == 0 or os.fstat(fd).st_size < self.position:
+            return False
+        before = len(self._before)
+        same_before = os.pread(fd, before, self.position - before) == self._before
+        return same_before and os.pread(fd, len(self._head), 0) == self._head
+
+    def restart(self) -> None:
+        """Read from the beginning."""
+        self._seen = (-1, -1)
+        self._adopt(0)
+
+    def _pass_hole(self, status: os.stat_result) -> None:
+        """Begin after the hole that the file begins with.
+
+        A writer without ``O_APPEND`` goes on at its old offset after a truncation and leaves one.
+        """
+        if self.position == 0 and status.st_blocks * 512 < status.st_size and hasattr(os, "SEEK_DATA"):
+            try:
+                self._adopt(os.lseek(self.fd, 0, os.SEEK_DATA))
+            except OSError:
+                return  # no data yet, or a file system that does not know holes
+
+    def skip_to(self, position: int) -> Skip:
+        """Pass over everything up to the first line that begins at or after ``position``."""
+        start = self.position
+        lines: int | None = 0
+        at = start
+        counted = position - start <= COUNT_LIMIT_BYTES
+        if not counted:
+            lines, at = None, position
+        while at < position:
+            block = os.pread(self.fd, min(COUNT_BLOCK_BYTES, position - at), at)
+            if not block:
+                break
+            lines = None if lines is None else lines + block.count(b"\n")
+            at += len(block)
+        while True:
+            block = os.pread(self.fd, COUNT_BLOCK_BYTES, at)
+            end = block.find(b"\n")
+            at += end + 1 if end >= 0 else len(block)
+            if end >= 0 or not block:
+                break
+        if lines is not None:
+            lines += 1
+        self._adopt(at)
+        return Skip(start, at - start, lines)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        os.close(self.fd)
+
+
+def line_start_before(fd: int, end: int) -> int:
+    """Where the line begins that ``end`` is in: ``end`` itself just after a line end."""
+    at = end
+    while at > max(end - COUNT_BLOCK_BYTES, 0):
+        size = min(4096, at)
+        block = os.pread(fd, size, at - size)
+        found = block.rfind(b"\n")
+        if found >= 0:
+            return at - size + found + 1
+        at -= size
+    return at if at == 0 else end
