@@ -1,0 +1,385 @@
+"""The cycle of interleaved kernels: finds its period in one stage's durations and tells each run's position.
+
+Theory
+------
+A decode step calls its kernels in a fixed order, so the durations of a stage repeat with the number of
+kernels. With x = log(duration) and the runs sorted into phases by index modulo p::
+
+    fit(p) = 1 - sum|x - median of its phase| / sum|x - median of all|
+
+The period is the smallest p whose fit is within 0.05 of the best, if that is > 0.75 over at least three
+cycles (and nine runs: two levels alternate by chance too often in less). If the durations hardly differ
+there is nothing to tell apart: period 1. Position is the run index modulo p, so lost lines shift
+nothing. Without a usable index it is the order of the lines; then a lost line shows as a value that
+fits another phase's level, and the next value decides whether the phase has slipped.
+
+The lines that come before the period is known, and those after the pattern breaks, are *held*: their
+positions come out later, in order, when it is clear what they are. What can happen after a break:
+the same cycle at new levels (a regression, a fix), another period, or no cycle at all. Levels that
+have collapsed into one keep their positions. At most ``HOLD`` runs are held.
+
+Departure from plain fitting: an aperiodic stream is searched ever more rarely, so that the work per
+run stays constant.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from livemon.engine.quantiles import median, quantile
+
+HOLD = 56
+"""Runs held at most before the answer is: no cycle."""
+GOOD_FIT = 0.75
+NEAR_BEST = 0.05
+NARROW = 0.45
+"""Spread (log) below which runs are taken as one class; also the least misfit."""
+STEADY = 0.25
+"""Mean distance (log) from the phase medians below which the old period holds at new levels."""
+SAME_LEVEL = 0.2
+"""Distance (log) within which a value belongs to another phase's level."""
+_FLOOR_MS = 0.01
+_ODD, _LOSS = 3.0, 2.0
+_LEVEL_RUNS = 5
+
+
+class _State(Enum):
+    SEARCHING = auto()
+    """Nothing known yet: runs are held."""
+    LOCKED = auto()
+    """A period (1 included) with a level for each phase."""
+    BROKEN = auto()
+    """The pattern broke: runs are held until it is clear what came instead."""
+    APERIODIC = auto()
+    """Levels differ without a cycle."""
+    FIXED = auto()
+    """The criteria give the period, or say that there is none."""
+
+
+@dataclass(slots=True)
+class _Run:
+    index: int | None
+    order: int
+    x: float
+    counts: bool
+    """False for warm-up: it has a position but teaches nothing."""
+    shift: int = 0
+    """Lines lost before it, modulo the period, as far as it could be told (without an index)."""
+
+
+def fit(xs: Sequence[float], positions: Sequence[int], period: int) -> float:
+    """How much of the spread the phases explain: 1 all of it, 0 nothing; see the theory above."""
+    middle = median(xs)
+    spread = sum([abs(x - middle) for x in xs])
+    if spread == 0:
+        return 0.0
+    return 1.0 - residual(xs, positions, period) * len(xs) / spread
+
+
+def residual(xs: Sequence[float], positions: Sequence[int], period: int) -> float:
+    """Mean distance of the values from the median of their phase."""
+    phases: dict[int, list[float]] = {}
+    for x, position in zip(xs, positions, strict=True):
+        phases.setdefault(position % period, []).append(x)
+    left = 0.0
+    for values in phases.values():
+        middle = median(values)
+        left += sum([abs(x - middle) for x in values])
+    return left / len(xs)
+
+
+def discover(xs: Sequence[float], positions: Sequence[int], max_period: int) -> int | None:
+    """The period of log durations at run positions (index or order); ``None`` if there is no cycle in them.
+
+    >>> import math
+    >>> steps = [math.log(v) for v in (17, 86, 52)] * 3
+    >>> discover(steps, range(9), 16)
+    3
+    """
+    fits = {
+        period: fit(xs, positions, period)
+        for period in range(2, max_period + 1)
+        if len(xs) >= max(3 * period, 9) and len({position % period for position in positions}) == period
+    }
+    best = max(fits.values(), default=0.0)
+    if best <= GOOD_FIT:
+        return None
+    return next(period for period, value in fits.items() if value >= best - NEAR_BEST)
+
+
+def has_no_cycle(xs: Sequence[float], max_period: int) -> bool:
+    """Whether no lag up to ``max_period`` brings the values near to themselves.
+
+    A cycle of any period p has small |x[i] - x[i + p]|, long before three cycles are there to fit it.
+    Unknown (false) until every lag has six pairs.
+    """
+    if len(xs) < max_period + 6:
+        return False
+    middle = median(xs)
+    spread = sum([abs(x - middle) for x in xs]) / len(xs)
+    for lag in range(1, max_period + 1):
+        apart = sorted([abs(a - b) for a, b in zip(xs, xs[lag:], strict=False)])
+        kept = apart[: len(apart) - len(apart) // 6]  # a spike spoils two pairs of each lag
+        if sum(kept) < 0.5 * spread * len(kept):
+            return False
+    return True
+
+
+def is_narrow(xs: Sequence[float]) -> bool:
+    """Whether values are one class: no spread worth telling apart (from 12 values on, outliers are left out)."""
+    ordered = sorted(xs)
+    if len(ordered) < 12:
+        return len(ordered) >= 6 and ordered[-1] - ordered[0] < NARROW
+    return quantile(ordered, 0.9) - quantile(ordered, 0.1) < NARROW
+
+
+class Cycle:
+    """Positions of the runs of one stream in its cycle.
+
+    Every ``update`` returns the phases of the oldest runs that are still without one, in their order:
+    none while the runs are held, several when a question is settled. A phase is (position,
+    period), (0, 1) where all runs are alike, or ``None`` where they differ without a cycle.
+
+    Args:
+        period: A fixed period, ``False`` for none, ``None`` to find it.
+        max_period: The longest period looked for.
+    """
+
+    def __init__(self, period: int | bool | None = None, max_period: int = 16) -> None:
+        self._max_period = max_period
+        self._fixed = 0 if period is False else int(period) if period is not None and period is not True else None
+        self._state = _State.SEARCHING if self._fixed is None else _State.FIXED
+        self._period = max(self._fixed, 1) if self._fixed is not None else 1
+        self._by_index = True
+        self._held: list[_Run] = []
+        self._recent: deque[_Run] = deque(maxlen=3 * max_period + 8)
+        self._levels: list[deque[float]] = []
+        self._misfits: deque[bool] = deque()
+        self._shift = 0
+        self._order = 0
+        self._patience = 8
+        self._until_search = 8
+
+    @property
+    def period(self) -> int | None:
+        """The period in force: 1 for runs that are alike or have no cycle, ``None`` while it is not known."""
+        return None if self._state is _State.SEARCHING else self._period
+
+    @property
+    def by_index(self) -> bool:
+        """Whether positions come from the run index (lost lines shift nothing)."""
+        return self._by_index
+
+    @property
+    def held(self) -> int:
+        """Runs that have no phase yet."""
+        return len(self._held)
+
+    def update(self, index: int | None, value_ms: float, *, counts: bool = True) -> list[tuple[int, int] | None]:
+        """Take the next run.
+
+        Args:
+            index: Its run index; ``None`` if the line has none.
+            value_ms: Its duration.
+            counts: False for a warm-up run.
+        """
+        run = _Run(index, self._order, math.log(max(value_ms, _FLOOR_MS)), counts, self._shift)
+        self._order += 1
+        if self._state is _State.FIXED:
+            if not self._fixed:
+                return [None]
+            return [((run.order if index is None else index) % self._period, self._period)]
+        if counts:
+            self._recent.append(run)
+        if self._state is _State.LOCKED:
+            return self._follow(run)
+        if self._state is _State.APERIODIC:
+            return self._search_rarely(run)
+        self._held.append(run)
+        return self._settle()
+
+    def finish(self) -> list[tuple[int, int] | None]:
+        """The stream has ended: the held runs get the best phase that is known, or none."""
+        return self._release()
+
+    # -- while the pattern holds
+
+    def _follow(self, run: _Run) -> list[tuple[int, int] | None]:
+        if not run.counts:
+            if self._held:
+                self._held.append(run)
+                return []
+            return [self._phase(run)]
+        is_misfit = not self._fits(run, self._position(run) % self._period)
+        self._misfits.append(is_misfit)
+        if len(self._misfits) > 4 * self._period:
+            self._misfits.popleft()
+        if not is_misfit and not self._held:
+            self._learn(run)
+            return [self._phase(run)]
+        self._held.append(run)
+        if not self._by_index and self._slipped():
+            return self._release()
+        if not is_misfit:
+            return self._release()  # a single odd run, or one phase at a new level
+        full = len(self._misfits) >= 4 * self._period and self._period > 1
+        if len(self._held) > self._period or (full and sum(self._misfits) >= 0.4 * len(self._misfits)):
+            self._state = _State.BROKEN
+            return self._settle()
+        return []
+
+    def _fits(self, run: _Run, phase: int) -> bool:
+        values = self._levels[phase]
+        if not values:
+            return True
+        level = median(values)
+        off = abs(run.x - level)
+        if not self._by_index and off > SAME_LEVEL:
+            # Without an index a value at another phase's level speaks of a lost line, even when it is not far off.
+            for other in self._levels:
+                if other and abs(run.x - median(other)) < min(SAME_LEVEL, off - 0.1):
+                    return False
+        return off < NARROW or off < 4 * median([abs(x - level) for x in values])
+
+    def _slipped(self) -> bool:
+        """Whether the newest held run fits again once lost lines are allowed for; then places them all.
+
+        The cheapest path through the phases: each run pays for its distance from the level (an odd
+        value at most ``_ODD``), each loss ``_LOSS``. Two runs are the least that can tell a loss from
+        an odd value.
+        """
+        if len(self._held) < 2 or self._period == 1:
+            return False
+        period = self._period
+        paths: dict[int, tuple[float, tuple[int, ...]]] = {0: (0.0, ())}
+        newest: dict[int, float] = {}
+        for run in self._held:
+            newest = {slip: self._distance(run, slip) for slip in range(period)}
+            paths = {
+                slip: min(
+                    (cost + newest[slip] + (_LOSS + 0.01 * ((slip - before) % period) if slip != before else 0.0), path)
+                    for before, (cost, path) in paths.items()
+                )
+                for slip in range(period)
+            }
+            paths = {slip: (cost, (*path, slip)) for slip, (cost, path) in paths.items()}
+        slip = min(paths, key=lambda s: paths[s])
+        if newest[slip] >= 1.0:
+            return False
+        for run, slipped in zip(self._held, paths[slip][1], strict=True):
+            run.shift += slipped
+        self._shift += slip
+        self._misfits.clear()
+        return True
+
+    def _distance(self, run: _Run, slip: int) -> float:
+        values = self._levels[(self._position(run) + slip) % self._period]
+        if not run.counts or not values:
+            return 0.0
+        return min(abs(run.x - median(values)) / SAME_LEVEL, _ODD)
+
+    def _align(self, runs: Sequence[_Run]) -> None:
+        """After a break without an index: turn the phases so that they meet the levels known before it."""
+        if self._by_index or self._period == 1 or not all(self._levels):
+            return
+        costs = [
+            sum([self._distance(run, slip) for run in runs if run.counts]) / len(runs) for slip in range(self._period)
+        ]
+        slip = costs.index(min(costs))
+        if costs[slip] < 1.0:
+            self._shift += slip
+            for run in self._held:
+                run.shift += slip
+
+    # -- while it does not
+
+    def _settle(self) -> list[tuple[int, int] | None]:
+        runs = [run for run in self._held if run.counts]
+        xs = [run.x for run in runs]
+        was_locked = self._state is _State.BROKEN
+        if was_locked and len(xs) >= max(4, 2 * self._period):
+            positions = [self._position(run) for run in runs]
+            if residual(xs, positions, self._period) < STEADY:
+                return self._lock(self._period, self._by_index, runs)
+        if not was_locked and is_narrow(xs):
+            return self._lock(1, self._by_index, runs)
+        found = self._discover(runs)
+        if found is not None:
+            return self._lock(*found, runs)
+        if len(self._held) >= HOLD or has_no_cycle(xs, self._max_period):
+            self._state = _State.APERIODIC
+            self._period = 1
+            self._patience = self._until_search = 8
+            return self._release()
+        return []
+
+    def _discover(self, runs: Sequence[_Run]) -> tuple[int, bool] | None:
+        xs = [run.x for run in runs]
+        indexes = [run.index for run in runs if run.index is not None]
+        if len(indexes) == len(runs) and len(set(indexes)) == len(runs):
+            period = discover(xs, indexes, self._max_period)
+            if period is not None:
+                return period, True
+        period = discover(xs, [run.order for run in runs], self._max_period)
+        return None if period is None else (period, False)
+
+    def _lock(self, period: int, by_index: bool, runs: Sequence[_Run]) -> list[tuple[int, int] | None]:
+        if (period, by_index) != (self._period, self._by_index):
+            self._shift = 0
+            for run in self._recent:
+                run.shift = 0
+            for run in self._held:
+                run.shift = 0
+        elif self._state is _State.BROKEN:
+            self._align(runs)
+        self._state = _State.LOCKED
+        self._period, self._by_index = period, by_index
+        self._levels = [deque(maxlen=_LEVEL_RUNS) for _ in range(period)]
+        self._misfits.clear()
+        for run in runs:
+            self._levels[self._position(run) % period].append(run.x)
+        phases = [self._phase(run) for run in self._held]
+        self._held.clear()
+        return phases
+
+    def _search_rarely(self, run: _Run) -> list[tuple[int, int] | None]:
+        self._until_search -= 1
+        if self._until_search <= 0 and run.counts:
+            recent = list(self._recent)
+            for length in (12, 24, len(recent)):
+                runs = recent[-length:]
+                found = (1, self._by_index) if is_narrow([r.x for r in runs]) else self._discover(runs)
+                if found is not None:
+                    self._lock(*found, runs)
+                    return [self._phase(run)]
+            self._patience = min(2 * self._patience, 1024)
+            self._until_search = self._patience
+        return [None]
+
+    # -- positions
+
+    def _position(self, run: _Run) -> int:
+        if self._by_index and run.index is not None:
+            return run.index
+        return run.order + run.shift
+
+    def _phase(self, run: _Run) -> tuple[int, int] | None:
+        if self._state is not _State.LOCKED:
+            return None
+        return self._position(run) % self._period, self._period
+
+    def _learn(self, run: _Run) -> None:
+        if run.counts:
+            self._levels[self._position(run) % self._period].append(run.x)
+
+    def _release(self) -> list[tuple[int, int] | None]:
+        if self._state is _State.LOCKED:
+            for run in self._held:
+                self._learn(run)
+        phases = [self._phase(run) for run in self._held]
+        self._held.clear()
+        return phases
