@@ -1,0 +1,266 @@
+"""Two judged sessions side by side: what got better, what got worse, what can't be told.
+
+Compared are classes and stages that both have. Warm-up units are left out. A shift counts as better
+or worse when its confidence interval excludes zero and it is at least 2 % of the figure before; as
+the same when the whole interval lies within 5 %; everything else can't be told from these recordings.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from livemon.export.bootstrap import Interval, shifts
+from livemon.export.numbers import counted
+from livemon.model.errors import UsageError
+from livemon.model.findings import Finding, HostSlowTransient, OversizedFinalize
+from livemon.model.judgement import Judgement
+from livemon.model.samples import TimingRecord
+
+Outcome = Literal["better", "worse", "same", "unknown"]
+Key = tuple[str | None, str]
+"""Class key and stage."""
+
+MIN_UNITS = 8
+MIN_UNITS_P99 = 100
+SMALLEST_SHIFT = 0.02
+SAME_WITHIN = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class SessionData:
+    """A session with its raw durations."""
+
+    judgement: Judgement
+    durations_ms: Mapping[Key, array[float]]
+    """In order of arrival, warm-up included."""
+    sources: frozenset[str] = frozenset()
+    """Formats of its lines: they say what a unit is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """One quantile before and after."""
+
+    before_ms: float | None
+    after_ms: float | None
+    shift_ms: Interval | None
+    outcome: Outcome
+    reason: str = ""
+    """Why it can't be told."""
+
+
+@dataclass(frozen=True, slots=True)
+class StageShift:
+    """One stage of one class before and after."""
+
+    class_key: str | None
+    stage: str
+    role: str
+    n_before: int
+    n_after: int
+    median: Shift
+    p99: Shift
+
+
+@dataclass(frozen=True, slots=True)
+class FindingShift:
+    """A kind of finding in one place, before and after."""
+
+    kind: str
+    what: str
+    """Class and stage, or the cause."""
+    change: Literal["vanished", "appeared", "stayed"]
+    outcome: Outcome
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """All of it."""
+
+    before: Judgement
+    after: Judgement
+    stages: tuple[StageShift, ...]
+    findings: tuple[FindingShift, ...]
+    step_ms: tuple[float | None, float | None]
+    notes: tuple[str, ...]
+
+
+def collect(judgement: Judgement, records: Iterable[tuple[TimingRecord, str | None]]) -> SessionData:
+    """Raw durations of a session from its classed records; one pass, 8 bytes a value."""
+    durations: dict[Key, array[float]] = {}
+    sources: set[str] = set()
+    for record, class_key in records:
+        sources.add(record.source)
+        for stage, duration_ms in record.stages:
+            key = (class_key, stage)
+            values = durations.get(key)
+            if values is None:
+                values = durations[key] = array("d")
+            values.append(duration_ms)
+    return SessionData(judgement, durations, frozenset(sources))
+
+
+def compare(before: SessionData, after: SessionData) -> Comparison:
+    """Compare two sessions.
+
+    Raises:
+        UsageError: they can't be compared; says why.
+    """
+    _refuse_incomparable(before, after)
+    shared = [key for key in before.durations_ms if key in after.durations_ms]
+    stages = tuple(_stage_shift(key, before, after) for key in shared)
+    return Comparison(
+        before.judgement,
+        after.judgement,
+        stages,
+        tuple(_finding_shifts(before.judgement, after.judgement, stages)),
+        (before.judgement.steps.mean_ms, after.judgement.steps.mean_ms),
+        tuple(_notes(before, after)),
+    )
+
+
+def _refuse_incomparable(before: SessionData, after: SessionData) -> None:
+    for name, side in (("BEFORE", before), ("AFTER", after)):
+        if not side.durations_ms:
+            raise UsageError(f"can't compare: {name} ({side.judgement.path}) holds no timing record")
+    if before.sources and after.sources and not before.sources & after.sources:
+        raise UsageError(
+            "can't compare: their units differ: BEFORE has lines of "
+            f"{_listed(before.sources)}, AFTER of {_listed(after.sources)}"
+        )
+    classes = [{key[0] for key in side.durations_ms} for side in (before, after)]
+    if not classes[0] & classes[1]:
+        periods = (before.judgement.steps.period, after.judgement.steps.period)
+        if periods[0] != periods[1]:
+            raise UsageError(
+                f"can't compare: their cycles differ, {_cycle(periods[0])} before and {_cycle(periods[1])} after",
+                "judge both by one criteria file with [classes.cycle] period or [classes] keys",
+            )
+        raise UsageError(
+            f"can't compare: they have no class in common, {_listed(classes[0])} before and {_listed(classes[1])} after"
+        )
+    if not before.durations_ms.keys() & after.durations_ms.keys():
+        stages = [{key[1] for key in side.durations_ms} for side in (before, after)]
+        raise UsageError(
+            "can't compare: no stage of a shared class is in both, "
+            f"{_listed(stages[0])} before and {_listed(stages[1])} after"
+        )
+
+
+def _cycle(period: int | None) -> str:
+    return "none" if period is None else f"{period} runs"
+
+
+def _listed(names: Iterable[str | None]) -> str:
+    words = sorted("(no class)" if name is None else name for name in names)
+    return ", ".join(words[:6]) + (f" and {len(words) - 6} more" if len(words) > 6 else "")
+
+
+def _stage_shift(key: Key, before: SessionData, after: SessionData) -> StageShift:
+    sides = [_without_warmup(side, key) for side in (before, after)]
+    quantiles = (0.5, 0.99)
+    fewest = min(len(values) for values in sides)
+    intervals = shifts(sides[0], sides[1], quantiles) if fewest >= MIN_UNITS else (None, None)
+    results = []
+    for quantile, interval, least in zip(quantiles, intervals, (MIN_UNITS, MIN_UNITS_P99), strict=True):
+        figures = [float(np.quantile(values, quantile)) if len(values) else None for values in sides]
+        if fewest < least or interval is None:
+            results.append(Shift(figures[0], figures[1], None, "unknown", f"needs {least} units a side, has {fewest}"))
+        else:
+            outcome = _outcome(interval, figures[0] or 0.0)
+            reason = "the interval includes no change and is wide" if outcome == "unknown" else ""
+            results.append(Shift(figures[0], figures[1], interval, outcome, reason))
+    return StageShift(key[0], key[1], _role(key, before, after), len(sides[0]), len(sides[1]), results[0], results[1])
+
+
+def _without_warmup(side: SessionData, key: Key) -> np.ndarray:
+    values = np.frombuffer(side.durations_ms[key], dtype=np.float64)
+    warmup = next((r.warmup_n for r in side.judgement.stages if (r.class_key, r.stage) == key), 0)
+    return values[warmup:] if warmup < len(values) else values
+
+
+def _role(key: Key, *sides: SessionData) -> str:
+    rows = (row for side in sides for row in side.judgement.stages)
+    return next((row.role for row in rows if (row.class_key, row.stage) == key), "host")
+
+
+def _outcome(interval: Interval, before_ms: float) -> Outcome:
+    scale = abs(before_ms)
+    if interval.low > 0 and interval.value >= SMALLEST_SHIFT * scale:
+        return "worse"
+    if interval.high < 0 and -interval.value >= SMALLEST_SHIFT * scale:
+        return "better"
+    if max(abs(interval.low), abs(interval.high)) <= SAME_WITHIN * scale:
+        return "same"
+    return "unknown"
+
+
+def _finding_shifts(before: Judgement, after: Judgement, stages: Sequence[StageShift]) -> Iterable[FindingShift]:
+    groups = [_grouped(judgement.findings) for judgement in (before, after)]
+    for key in dict.fromkeys([*groups[0], *groups[1]]):
+        old, new = groups[0].get(key, []), groups[1].get(key, [])
+        words = (_amount(old, before), _amount(new, after))
+        if not new:
+            yield FindingShift(*key, "vanished", "better", *words)
+        elif not old:
+            yield FindingShift(*key, "appeared", "worse", *words)
+        else:
+            outcome = _outcome_of_stage(new[-1], stages)
+            yield FindingShift(*key, "stayed", outcome, *words)
+
+
+def _outcome_of_stage(finding: Finding, stages: Sequence[StageShift]) -> Outcome:
+    """A finding that stayed is as much better or worse as its stage's median; episodes are too few to tell."""
+    if not isinstance(finding, OversizedFinalize):
+        return "unknown"
+    key = (finding.class_key, finding.stage)
+    return next((row.median.outcome for row in stages if (row.class_key, row.stage) == key), "unknown")
+
+
+def _grouped(findings: Sequence[Finding]) -> dict[tuple[str, str], list[Finding]]:
+    groups: dict[tuple[str, str], list[Finding]] = {}
+    for finding in findings:
+        if isinstance(finding, OversizedFinalize):
+            what = f"{finding.stage} of {finding.class_key}" if finding.class_key is not None else finding.stage
+        else:
+            what = finding.primary_cause or "cause unknown"
+        groups.setdefault((finding.kind, what), []).append(finding)
+    return groups
+
+
+def _amount(findings: Sequence[Finding], judgement: Judgement) -> str:
+    if not findings:
+        return "none"
+    first = findings[-1]
+    if isinstance(first, OversizedFinalize):
+        return f"{first.p50_ms:.2f} ms (median)"
+    episodes = [f for f in findings if isinstance(f, HostSlowTransient)]
+    end_ns = judgement.end_ns or 0
+    slow_s = sum(((f.end_ns if f.end_ns is not None else end_ns) - f.start_ns) / 1e9 for f in episodes)
+    length_s = (end_ns - (judgement.start_ns or 0)) / 1e9
+    share = f", {100 * slow_s / length_s:.1f} % of the time" if length_s > 0 else ""
+    return f"{counted(len(episodes), 'episode')}, {slow_s:.1f} s{share}"
+
+
+def _notes(before: SessionData, after: SessionData) -> Iterable[str]:
+    left, right = before.judgement, after.judgement
+    if left.criteria_sha256 != right.criteria_sha256:
+        yield "They were judged by different criteria: pass --criteria FILE to judge both by one."
+    if left.facts.host != right.facts.host:
+        yield f"They are from different hosts ({left.facts.host or '?'}, {right.facts.host or '?'})."
+    if left.steps.period != right.steps.period:
+        yield f"Their cycles differ: {_cycle(left.steps.period)} before, {_cycle(right.steps.period)} after."
+    for name, side, other in (("BEFORE", before, after), ("AFTER", after, before)):
+        alone = [key for key in side.durations_ms if key not in other.durations_ms]
+        if alone:
+            words = [f"{stage} of {class_key}" if class_key is not None else stage for class_key, stage in alone]
+            yield f"Only in {name}, not compared: {_listed(words)}."
+    if left.blips != right.blips:
+        yield f"Slow stretches below the threshold of an episode: {left.blips} before, {right.blips} after."
