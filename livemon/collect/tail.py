@@ -21,12 +21,13 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
 
-from livemon.collect.tail_file import ContentReplacedError, FollowedFile, Identity, line_start_before
+from livemon.collect.tail_file import ContentReplacedError, Fingerprint, FollowedFile, Identity, line_start_before
 
-LINGER_NS = 10_000_000_000
+LINGER_NS = 60_000_000_000
 """How long an old file is read on after its last byte."""
 PATH_CHECK_NS = 50_000_000
 MAX_BACKLOG_BYTES = 4 << 20
@@ -34,6 +35,8 @@ MAX_BACKLOG_BYTES = 4 << 20
 KEEP_BYTES = 256 << 10
 """How much before the end reading goes on after a skip."""
 READ_BYTES = 256 << 10
+PAST_FILES = 32
+"""Files that were read to their end and are remembered, in case they appear under another name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +133,8 @@ class Tail:
         self._backfill_to = 0
         self._start: int | None = 0 if from_start else position
         self._is_first = True
-        self._lost: FollowedFile | None = None
+        self._lost: Fingerprint | None = None
+        self._past: deque[Fingerprint] = deque(maxlen=PAST_FILES)
 
     @property
     def identities(self) -> tuple[Identity, ...]:
@@ -148,12 +152,13 @@ class Tail:
         """Whether there is a file to read."""
         return self._file is not None
 
-    def continues_as(self, fd: int) -> int | None:
-        """Position in ``fd`` up to which it has the bytes that were read here (a rotated copy), else ``None``."""
-        for file in [old.file for old in self._old] + ([self._file] if self._file else []):
-            if file.continues(fd):
-                return file.position
-        return None
+    def read_before(self, fd: int) -> int:
+        """How much of the file behind ``fd`` was already read here under another name (0: nothing of it)."""
+        open_files = [old.file for old in self._old] + ([self._file] if self._file else [])
+        for known in [file.fingerprint for file in open_files] + list(self._past):
+            if known.is_start_of(fd):
+                return known.position
+        return 0
 
     def poll(self, now_ns: int, max_bytes: int) -> list[TailEvent]:
         """What is new, at most ``max_bytes`` of it.
@@ -201,7 +206,7 @@ class Tail:
         size = os.fstat(fd).st_size
         start = 0
         if self._lost is not None:
-            if self._lost.continues(fd):
+            if self._lost.is_start_of(fd):
                 start = self._lost.position
             else:
                 events.append(Ended(self._generation))
@@ -258,7 +263,7 @@ class Tail:
         fd = self._open_path(events)
         if fd is None or before is None:
             return
-        if before.continues(fd):
+        if before.fingerprint.is_start_of(fd):
             position = before.position
             before.close()
             self._file = FollowedFile(fd, position)
@@ -288,6 +293,7 @@ class Tail:
             given = len(data)
         elif is_over:
             events.append(Ended(old.generation))
+            self._past.append(old.file.fingerprint)
             old.file.close()
             self._old.remove(old)
         return given
@@ -317,6 +323,7 @@ class Tail:
         if file is None:
             return
         if not change.is_cut_back:
+            self._past.append(file.fingerprint)
             file.restart()
         events.append(Ended(self._generation))
         self._begin_generation()
@@ -325,7 +332,7 @@ class Tail:
 
     def _lose(self, error: OSError, events: list[TailEvent]) -> None:
         if self._file is not None:
-            self._lost = self._file
+            self._lost = self._file.fingerprint
             self._file.close()
             self._file = None
         self._tell_trouble(error, events)

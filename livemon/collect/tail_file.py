@@ -47,6 +47,23 @@ class Skip:
     """Line ends among them; ``None``: not counted, there were too many bytes."""
 
 
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """What was read of a file, to know its bytes again under another name."""
+
+    position: int
+    head: bytes
+    before: bytes
+
+    def is_start_of(self, fd: int) -> bool:
+        """Whether the file behind ``fd`` begins with what was read."""
+        if self.position == 0 or os.fstat(fd).st_size < self.position:
+            return False
+        size = len(self.before)
+        same_before = os.pread(fd, size, self.position - size) == self.before
+        return same_before and os.pread(fd, len(self.head), 0) == self.head
+
+
 class FollowedFile:
     """A regular file that is read from ``position`` on.
 
@@ -147,13 +164,10 @@ class FollowedFile:
         position, expected = below[-1]
         return os.pread(self.fd, len(expected), position - len(expected)) == expected
 
-    def continues(self, fd: int) -> bool:
-        """Whether the file behind ``fd`` begins with what was read from this one (a copy of it)."""
-        if self.position == 0 or os.fstat(fd).st_size < self.position:
-            return False
-        before = len(self._before)
-        same_before = os.pread(fd, before, self.position - before) == self._before
-        return same_before and os.pread(fd, len(self._head), 0) == self._head
+    @property
+    def fingerprint(self) -> Fingerprint:
+        """What was read so far."""
+        return Fingerprint(self.position, self._head, self._before)
 
     def restart(self) -> None:
         """Read from the beginning."""

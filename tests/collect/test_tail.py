@@ -256,7 +256,7 @@ class Rotation(RuleBasedStateMachine):
         self.may_miss: set[bytes] = set()
         self.written: set[bytes] = set()
         self.renamed: Path | None = None
-        self.follower = Follower(Tail(str(self.log), from_start=True))
+        self.follower = Follower(Tail(str(self.log), from_start=True, linger_ns=10**12))
 
     def line(self) -> bytes:
         self.number += 1

@@ -1,0 +1,174 @@
+"""All the logs of a recording: paths, globs that gain files, pipes; each one a numbered stream."""
+
+from __future__ import annotations
+
+import glob
+import os
+import stat
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from livemon.collect.pipe import PipeTail
+from livemon.collect.tail import Tail, TailEvent, Trouble
+
+RESCAN_NS = 1_000_000_000
+MAX_FOLLOWED = 200
+
+
+@dataclass(frozen=True, slots=True)
+class LogRequest:
+    """What the user asked to be followed."""
+
+    path: str
+    """A path or a glob; what to call it when ``fd`` is given."""
+    fd: int | None = None
+    """An open pipe or file to read instead of opening ``path``."""
+    from_start: bool = False
+    is_child: bool = False
+    """The output of the command that livemon started."""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamOpened:
+    """A further stream is followed from now on."""
+
+    path: str
+    """Empty when its text can't be read again."""
+    label: str
+    is_pipe: bool
+    is_child: bool
+
+
+LogEvent = TailEvent | StreamOpened
+
+
+def is_glob(path: str) -> bool:
+    """Whether a path is a pattern; a file whose very name has such signs is not one."""
+    return glob.has_magic(path) and not os.path.lexists(path)
+
+
+class LogSet:
+    """Follows every requested log.
+
+    Args:
+        requests: What to follow. Files that a glob gains later are read from their beginning; a file
+            that was read under another name (rotation, copy) goes on where it was left.
+    """
+
+    def __init__(self, requests: Sequence[LogRequest]) -> None:
+        self._tails: list[Tail | PipeTail] = []
+        self._opened: list[tuple[int, LogEvent]] = []
+        self._globs = [request for request in requests if request.fd is None and is_glob(request.path)]
+        self._paths: set[str] = set()
+        self._scanned_ns: int | None = None
+        self._has_told_limit = False
+        for request in requests:
+            if request.fd is not None:
+                self._add_open(request, request.fd)
+            elif not is_glob(request.path):
+                self._add_path(request)
+
+    @property
+    def waitable_fds(self) -> tuple[int, ...]:
+        """Pipes whose readiness means new bytes."""
+        fds = (tail.waitable_fd for tail in self._tails if isinstance(tail, PipeTail))
+        return tuple(fd for fd in fds if fd is not None)
+
+    @property
+    def has_anything_to_come(self) -> bool:
+        """Whether further bytes are possible: false when all there was are pipes that ended."""
+        return bool(self._globs) or any(isinstance(t, Tail) or t.fd is not None for t in self._tails)
+
+    @property
+    def backlog_bytes(self) -> int:
+        """How far behind reading is, over all files."""
+        return sum(tail.backlog_bytes for tail in self._tails if isinstance(tail, Tail))
+
+    def path_of(self, stream: int) -> str:
+        """What a stream is called."""
+        return self._tails[stream].path
+
+    def poll(self, now_ns: int, max_bytes: int) -> list[tuple[int, LogEvent]]:
+        """What is new, with the number of its stream; at most ``max_bytes`` of each.
+
+        Args:
+            now_ns: The time, on any steady clock.
+            max_bytes: Limit for each stream.
+        """
+        if self._globs and (self._scanned_ns is None or now_ns - self._scanned_ns >= RESCAN_NS):
+            self._scan(is_first=self._scanned_ns is None)
+            self._scanned_ns = now_ns
+        events, self._opened = self._opened, []
+        for stream, tail in enumerate(self._tails):
+            events.extend([(stream, event) for event in tail.poll(now_ns, max_bytes)])
+        return events
+
+    def finish(self) -> list[tuple[int, LogEvent]]:
+        """Let go of all logs."""
+        return [(stream, event) for stream, tail in enumerate(self._tails) for event in tail.finish()]
+
+    def _add(self, tail: Tail | PipeTail, opened: StreamOpened) -> None:
+        self._opened.append((len(self._tails), opened))
+        self._tails.append(tail)
+
+    def _add_open(self, request: LogRequest, fd: int) -> None:
+        if stat.S_ISREG(os.fstat(fd).st_mode):
+            # ``watch - < file``: the descriptor's own path, so that it is followed like any other.
+            path = os.path.realpath(f"/dev/fd/{fd}")
+            os.close(fd)
+            self._add_path(LogRequest(path, from_start=True))
+            return
+        self._add(PipeTail(fd, request.path), StreamOpened("", request.path, True, request.is_child))
+
+    def _add_path(self, request: LogRequest, position: int | None = None) -> None:
+        path = os.path.abspath(request.path)  # noqa: PTH100 - a symlink must stay one: it may lead elsewhere tomorrow
+        if path in self._paths:
+            return
+        self._paths.add(path)
+        try:
+            is_pipe = not stat.S_ISREG(os.stat(path).st_mode) and not os.path.isdir(path)  # noqa: PTH112, PTH116
+        except OSError:
+            is_pipe = False
+        if is_pipe:
+            fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            self._add(PipeTail(fd, path, ends=False), StreamOpened("", path, True, request.is_child))
+        else:
+            tail = Tail(path, from_start=request.from_start, position=position)
+            self._add(tail, StreamOpened(path, path, False, request.is_child))
+
+    def _scan(self, *, is_first: bool) -> None:
+        for request in self._globs:
+            for path in sorted(glob.glob(request.path, recursive=True)):  # noqa: PTH207 - absolute patterns too
+                absolute = os.path.abspath(path)  # noqa: PTH100
+                if absolute in self._paths:
+                    continue
+                if len(self._tails) >= MAX_FOLLOWED:
+                    self._tell_limit(request.path)
+                    return
+                self._consider(absolute, request, is_first=is_first)
+
+    def _consider(self, path: str, request: LogRequest, *, is_first: bool) -> None:
+        """Follow a file that a glob matches, unless it is one that is being read under another name."""
+        try:
+            fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError:
+            self._add_path(LogRequest(path, from_start=True))  # says why it can't be read, and waits
+            return
+        try:
+            status = os.fstat(fd)
+            if not stat.S_ISREG(status.st_mode):
+                return
+            files = [tail for tail in self._tails if isinstance(tail, Tail)]
+            if any((status.st_dev, status.st_ino) in tail.identities for tail in files):
+                return
+            position = max((tail.read_before(fd) for tail in files), default=0)
+        finally:
+            os.close(fd)
+        from_start = request.from_start or not is_first
+        self._add_path(LogRequest(path, from_start=from_start and not position), position or None)
+
+    def _tell_limit(self, pattern: str) -> None:
+        if not self._has_told_limit and self._tails:
+            self._has_told_limit = True
+            text = f"{pattern} matches more than {MAX_FOLLOWED} files: the further ones are not followed"
+            self._opened.append((0, Trouble(text, "give a narrower pattern")))
