@@ -1,33 +1,315 @@
-"""Hardware counters of the sampled threads, per core class."""
+"""Hardware counters of the sampled threads: which thread has its groups, and what they cost the target.
+
+One group (cycles, instructions) per core PMU is attached to each thread; it counts while the thread
+runs on that PMU's cores. The cost falls on the target: each event makes each of its context switches
+dearer. So it is announced, threads that switch very often go without, the busiest come first where
+descriptors are short, and all can be switched off. Where a machine has no PMU nothing is put in its
+place: software events would cost the target the same and say nothing that ``schedstat`` does not.
+"""
 
 from __future__ import annotations
 
+import errno
+from collections import deque
 from collections.abc import Sequence
 
-from livemon.collect.procfs_table import Thread
-from livemon.model.facts import Capability
-from livemon.model.samples import ClassColumns, Sample
+from livemon.collect.perf_accounts import Account, class_columns, share_out
+from livemon.collect.perf_errors import explain
+from livemon.collect.perf_groups import ClassEvents
+from livemon.collect.perf_layer import EXCLUDE_KERNEL, PERF_TYPE_HARDWARE, PerfLayer
+from livemon.collect.procfs_table import Thread, ThreadTable
+from livemon.collect.thread_opening import Descriptors
+from livemon.collect.threads import SamplingOptions
+from livemon.model.clock import Clock
+from livemon.model.facts import Capability, Topology
+from livemon.model.samples import ClassColumns, Lost, Note, Sample
+
+_SECOND_NS = 1_000_000_000
+_OPENING_SHARE = 0.1
+"""Of an interval that may go into attaching counters to new threads; the rest get theirs in the next tick."""
+_CALM_SHARE = 0.5
+"""A thread gets its counters back when it switches less often than this share of the limit."""
+_EXCHANGES_A_SECOND = 8
+_BUSIER = 1.5
+"""A thread takes over another's counters if it used so many times its CPU time in a second."""
+_RESERVED_SHARE = 8
+"""One part in so many of the descriptors is kept for the files of new threads."""
 
 
-class NoCounters:
-    """Counters that are not there: says why, counts nothing."""
+class CountedThread:
+    """A thread with its groups."""
 
-    def __init__(self, capabilities: tuple[Capability, ...] = ()) -> None:
-        self.capabilities = capabilities
+    __slots__ = ("accounts", "cpu_ns", "is_attached", "is_suspended", "slices", "thread", "used_ns")
 
-    def follow(self, threads: Sequence[Thread], now_ns: int) -> list[Sample]:
-        """Nothing to attach."""
-        return []
+    def __init__(self, thread: Thread, classes: int) -> None:
+        self.thread = thread
+        self.accounts = [Account() for _ in range(classes)]
+        self.is_attached = False
+        self.is_suspended = False
+        """Taken off for now: it switches too often, or its events stopped counting."""
+        self.slices: int | None = None
+        self.cpu_ns = 0
+        self.used_ns = 0
+        """CPU time in the last second."""
 
-    def columns(self, threads: Sequence[Thread]) -> tuple[ClassColumns, ...]:
-        """No columns."""
-        return ()
+
+class ThreadCounters:
+    """Attaches, reads and takes off the groups of all threads.
+
+    Args:
+        layer: The kernel, or a script of it.
+        events: A group for each core class.
+        topology: Names the class of a CPU, for time in which no group was counting.
+        options: Interval and switch limit.
+        descriptors: The limit that is shared with the threads' own files.
+        clock: Bounds the time spent attaching in one tick.
+        root: Where ``/proc`` is looked for, for reasons.
+    """
+
+    def __init__(
+        self,
+        layer: PerfLayer,
+        events: Sequence[ClassEvents],
+        *,
+        topology: Topology,
+        options: SamplingOptions,
+        descriptors: Descriptors,
+        clock: Clock,
+        root: str = "/",
+    ) -> None:
+        self._layer = layer
+        self._class_of = {cpu.cpu: cpu.core_class for cpu in topology.cpus}
+        self._options = options
+        self._descriptors = descriptors
+        self._clock = clock
+        self._root = root
+        self._events: list[ClassEvents] = []
+        self._flags = 0
+        self._waiting: deque[CountedThread] = deque()
+        self._counted: dict[int, CountedThread] = {}
+        """By thread index."""
+        self._is_on = options.counters
+        self._next_second_ns = 0
+        self._told: set[str] = set()
+        self.capabilities = self._probe(events)
+
+    def add(self, thread: Thread) -> None:
+        """A new thread: gets its groups at the next ``follow``."""
+        if self._events:
+            counted = self._counted[thread.index] = CountedThread(thread, len(self._events))
+            self._waiting.append(counted)
 
     def forget(self, thread: Thread) -> None:
-        """Nothing to close."""
+        """The thread ended, or is no longer read."""
+        counted = self._counted.pop(thread.index, None)
+        if counted is not None:
+            self._detach(counted)
+            counted.is_suspended = True  # it may still wait in the queue
 
     def switch(self, on: bool) -> None:
-        """Nothing to switch."""
+        """Take all counters off, or put them back; what was counted stays."""
+        if on == self._is_on:
+            return
+        self._is_on = on
+        self._waiting.clear()
+        for counted in self._counted.values():
+            if on:
+                self._waiting.append(counted)
+            else:
+                self._detach(counted)
 
     def close(self) -> None:
-        """Nothing to close."""
+        """Take all counters off."""
+        for counted in self._counted.values():
+            self._detach(counted)
+        self._counted.clear()
+        self._waiting.clear()
+
+    def follow(self, table: ThreadTable, now_ns: int) -> list[Sample]:
+        """Attach groups to the threads that wait for theirs, within this tick's time; tell what is new."""
+        out: list[Sample] = []
+        if not self._events or not self._is_on:
+            return out
+        if now_ns >= self._next_second_ns:
+            self._next_second_ns = now_ns + _SECOND_NS
+            self._watch(table, now_ns, out)
+        attached = self._attach_waiting(now_ns, out) if self._waiting else 0
+        if attached and "cost" not in self._told:
+            self._told.add("cost")
+            percent = 24 if len(self._events) == 1 else 41
+            text = f"hardware counters make each context switch of the target about {percent} % dearer"
+            out.append(Note(now_ns, "info", text, "--no-counters leaves them off"))
+        return out
+
+    def columns(self, threads: Sequence[Thread], table: ThreadTable) -> tuple[ClassColumns, ...]:
+        """Read the groups of these threads: columns in their order, one set per class."""
+        if not self._events or not self._is_on:
+            return ()
+        rows: list[list[Account] | None] = []
+        for thread in threads:
+            counted = self._counted.get(thread.index)
+            if counted is not None and counted.is_attached:
+                self._read(counted, table)
+            rows.append(counted.accounts if counted is not None and counted.is_attached else None)
+        return tuple(
+            class_columns(events, [None if row is None else row[k] for row in rows])
+            for k, events in enumerate(self._events)
+        )
+
+    def _read(self, counted: CountedThread, table: ThreadTable) -> None:
+        deltas = []
+        for account in counted.accounts:
+            try:
+                reading = self._layer.read(account.members[0])
+            except OSError:
+                reading = None
+            if reading is None:
+                # Its events can't count any more (a CPU or PMU went away): tried again in a second.
+                self._detach(counted)
+                counted.is_suspended = True
+                return
+            deltas.append(account.add(reading))
+        share_out(counted.accounts, deltas, self._likely_class(counted.thread, table))
+
+    def _likely_class(self, thread: Thread, table: ThreadTable) -> int:
+        """Class of the CPU it ran on last."""
+        core_class = self._class_of.get(table.last_cpus[thread.position])
+        return next((k for k, events in enumerate(self._events) if events.core_class == core_class), 0)
+
+    # -- which machine, which rights
+
+    def _probe(self, events: Sequence[ClassEvents]) -> tuple[Capability, ...]:
+        """Find out on livemon itself which groups this machine and user may open."""
+        if not self._options.counters:
+            return (Capability("hardware counters", False, "switched off with --no-counters", "leave the option out"),)
+        if not events:
+            return (Capability("hardware counters", False, *explain(errno.ENOENT, self._root)),)
+        return tuple(self._probe_class(event) for event in events)
+
+    def _probe_class(self, event: ClassEvents) -> Capability:
+        name = f"hardware counters {event.core_class}"
+        refusal: OSError | None = None
+        for flags in sorted({self._flags, EXCLUDE_KERNEL}):
+            try:
+                members, has_instructions = self._open_group(event, 0, flags)
+            except OSError as error:
+                refusal = error
+                continue
+            self._close_group(members)
+            self._flags = flags
+            self._events.append(event)
+            what = "cycles and instructions" if has_instructions else "cycles; this PMU counts no instructions"
+            where = (
+                "user space only, as perf_event_paranoid is 2" if flags & EXCLUDE_KERNEL else "user space and kernel"
+            )
+            note = "" if event.is_exclusive else "; one PMU for several classes: it can't tell them apart"
+            return Capability(name, True, f"{event.pmu}: {what} ({where}){note}")
+        what = "hardware counters" if event.kind == PERF_TYPE_HARDWARE else f"{event.pmu} counters"
+        return Capability(name, False, *explain(refusal.errno if refusal else None, self._root, what))
+
+    # -- attaching
+
+    def _attach_waiting(self, now_ns: int, out: list[Sample]) -> int:
+        deadline_ns = self._clock.monotonic_ns() + round(self._options.interval_ns * _OPENING_SHARE)
+        attached = 0
+        while self._waiting and self._clock.monotonic_ns() <= deadline_ns:
+            counted = self._waiting.popleft()
+            if counted.is_attached or counted.is_suspended or counted.thread.position < 0:
+                continue
+            if not self._has_room:
+                self._tell("room", now_ns, out, explain(errno.EMFILE, self._root, "counters of the less busy threads"))
+                continue  # the exchange below gives it its turn if it is busy
+            attached += self._attach(counted, now_ns, out)
+        return attached
+
+    @property
+    def _has_room(self) -> bool:
+        needed = 2 * len(self._events)
+        return self._descriptors.left - needed >= self._descriptors.limit // _RESERVED_SHARE
+
+    def _attach(self, counted: CountedThread, now_ns: int, out: list[Sample]) -> bool:
+        for event, account in zip(self._events, counted.accounts, strict=True):
+            try:
+                account.reopen(*self._open_group(event, counted.thread.tid, self._flags))
+            except OSError as error:
+                self._detach(counted)
+                if error.errno != errno.ESRCH:
+                    counted.is_suspended = True
+                    self._refused(error, now_ns, out)
+                return False
+            self._descriptors.left -= len(account.members)
+        counted.is_attached = True
+        return True
+
+    def _refused(self, error: OSError, now_ns: int, out: list[Sample]) -> None:
+        """Said once per reason: a thousand threads are refused for one reason."""
+        key = f"errno {error.errno}"
+        if key not in self._told:
+            out.append(
+                Lost(now_ns, "threads:counters", 1, "threads", f"no counters for one at least: {error.strerror}")
+            )
+        self._tell(key, now_ns, out, explain(error.errno, self._root, "counters of a thread"))
+
+    def _open_group(self, event: ClassEvents, tid: int, flags: int) -> tuple[list[int], bool]:
+        """A group's descriptors, and whether it has instructions beside cycles."""
+        leader = self._layer.open(event.kind, event.cycles, tid, -1, flags)
+        try:
+            return [leader, self._layer.open(event.kind, event.instructions, tid, leader, flags)], True
+        except OSError as error:
+            if error.errno in {errno.ENOENT, errno.EOPNOTSUPP, errno.EINVAL}:
+                return [leader], False
+            self._layer.close(leader)
+            raise
+
+    def _close_group(self, members: list[int]) -> None:
+        for descriptor in reversed(members):
+            self._layer.close(descriptor)
+
+    def _detach(self, counted: CountedThread) -> None:
+        counted.is_attached = False
+        for account in counted.accounts:
+            self._close_group(account.members)
+            self._descriptors.left += len(account.members)
+            account.members = []
+
+    # -- once a second: cost and fairness
+
+    def _watch(self, table: ThreadTable, now_ns: int, out: list[Sample]) -> None:
+        for counted in self._counted.values():
+            position = counted.thread.position
+            if position < 0:
+                continue
+            (cpu_ns,), _, (slices,) = table.columns([position])
+            rate = slices - counted.slices if counted.slices is not None else 0
+            counted.used_ns, counted.cpu_ns, counted.slices = cpu_ns - counted.cpu_ns, cpu_ns, slices
+            self._watch_rate(counted, rate, now_ns, out)
+        without = [c for c in self._counted.values() if not c.is_attached and not c.is_suspended]
+        if without and not self._has_room:
+            self._exchange(without)
+
+    def _watch_rate(self, counted: CountedThread, rate: int, now_ns: int, out: list[Sample]) -> None:
+        limit = self._options.counter_switches_per_s
+        if counted.is_attached and rate > limit:
+            self._detach(counted)
+            counted.is_suspended = True
+            thread = f"{counted.thread.name}#{counted.thread.tid}"
+            text = f"hardware counters taken off {thread}: they would make each of its {rate} switches a second dearer"
+            out.append(Note(now_ns, "info", text))
+        elif counted.is_suspended and rate < limit * _CALM_SHARE:
+            counted.is_suspended = False
+            self._waiting.append(counted)
+
+    def _exchange(self, without: list[CountedThread]) -> None:
+        """Where descriptors are short, give those of the idlest threads to the busiest without."""
+        idle = sorted((c for c in self._counted.values() if c.is_attached), key=lambda c: c.used_ns)
+        busy = sorted(without, key=lambda c: -c.used_ns)
+        for loser, winner in zip(idle, busy[:_EXCHANGES_A_SECOND], strict=False):
+            if winner.used_ns <= loser.used_ns * _BUSIER:
+                return
+            self._detach(loser)
+            self._waiting.append(winner)
+
+    def _tell(self, key: str, now_ns: int, out: list[Sample], why: tuple[str, str]) -> None:
+        if key not in self._told:
+            self._told.add(key)
+            out.append(Note(now_ns, "warning", *why))

@@ -21,7 +21,9 @@ from array import array
 from collections.abc import Sequence
 from typing import Literal
 
-from livemon.collect.perf_threads import NoCounters
+from livemon.collect.perf_groups import class_events
+from livemon.collect.perf_layer import KernelPerf, PerfLayer
+from livemon.collect.perf_threads import ThreadCounters
 from livemon.collect.process_tree import ZOMBIE_STATES, Process, ProcessTree
 from livemon.collect.procfs import DENIED, GONE, list_numbers, raise_descriptor_limit
 from livemon.collect.procfs_table import Thread, ThreadTable
@@ -29,6 +31,7 @@ from livemon.collect.thread_facts import SlowFacts
 from livemon.collect.thread_opening import Descriptors, ThreadOpener, clock_tick_ns, has_schedstat, table_for
 from livemon.collect.thread_overflow import Overflow
 from livemon.collect.threads import SamplingOptions
+from livemon.collect.topology import read_topology
 from livemon.model.clock import Clock
 from livemon.model.errors import TargetError
 from livemon.model.facts import Capability
@@ -42,11 +45,26 @@ _TOLD_UNSEEN_NS = 30_000_000
 class ProcSampler:
     """A ``ThreadSampler`` over ``/proc``; see the head of this file.
 
+    Args:
+        pids: The processes to begin with.
+        options: How to sample.
+        root: Where ``/proc`` and ``/sys`` are.
+        clock: For the time of what is told outside a tick.
+        perf: The kernel's perf events, or a script of them.
+
     Raises:
         TargetError: a process does not exist or can't be read.
     """
 
-    def __init__(self, pids: Sequence[int], *, options: SamplingOptions, root: str, clock: Clock) -> None:
+    def __init__(
+        self,
+        pids: Sequence[int],
+        *,
+        options: SamplingOptions,
+        root: str,
+        clock: Clock,
+        perf: PerfLayer | None = None,
+    ) -> None:
         self._options = options
         self._clock = clock
         self._tree = ProcessTree(root)
@@ -60,7 +78,16 @@ class ProcSampler:
         self._next_second_ns = 0
         self._is_first = True
         self._facts = SlowFacts(options.interval_ns, is_real=root == "/")
-        self._counters = NoCounters()
+        topology = read_topology(root, pids[0] if pids else "self")
+        self._counters = ThreadCounters(
+            perf or KernelPerf(),
+            class_events(topology, root),
+            topology=topology,
+            options=options,
+            descriptors=self._descriptors,
+            clock=clock,
+            root=root,
+        )
         try:
             for pid in pids:
                 self.add_process(pid)
@@ -104,14 +131,14 @@ class ProcSampler:
         self._tree.forget()
 
     def switch_counters(self, on: bool) -> None:
-        """Take the hardware counters off the target, or put them back."""
+        """Take the hardware counters off the target, or put them back; without counters it does nothing."""
         self._counters.switch(on)
 
     def close(self) -> None:
         """Let go of everything that is open."""
+        self._counters.close()
         for process in self._processes.values():
             for thread in process.threads.values():
-                self._counters.forget(thread)
                 thread.close()
             os.close(process.task_fd)
         self._processes.clear()
@@ -138,7 +165,7 @@ class ProcSampler:
                 ran.extend(self._list_threads(process, now_ns, out))
         out.extend(self._info(thread, now_ns) for thread in self._facts.next_changed(table))
         out.extend(self._overflow.take_notes(now_ns))
-        out.extend(self._counters.follow(table.threads, now_ns))
+        out.extend(self._counters.follow(table, now_ns))
         keyframe = keyframe or self._is_first
         self._is_first = False
         out.append(self._tick(now_ns, ran, keyframe, late_ns))
@@ -163,7 +190,7 @@ class ProcSampler:
             run_delay_ns=array("q", run_delay_ns),
             slices=array("q", slices),
             last_cpu=array("q", last_cpus),
-            classes=self._counters.columns(listed),
+            classes=self._counters.columns(listed, table),
             is_keyframe=keyframe,
             late_ns=late_ns,
         )
@@ -215,6 +242,8 @@ class ProcSampler:
         out.append(self._info(thread, now_ns))
         if self._table.descriptor_of(thread) >= 0:
             self._table.add(thread, reading, stat.last_cpu)
+            if not process.is_self:
+                self._counters.add(thread)
         else:
             self._overflow.add(thread)
         return thread

@@ -23,7 +23,6 @@ class Thread:
 
     __slots__ = (
         "affinity",
-        "counters",
         "fields_after_cpu",
         "index",
         "name",
@@ -48,8 +47,6 @@ class Thread:
         self.policy: str | None = None
         self.nice: int | None = None
         self.affinity: str | None = None
-        self.counters: object | None = None
-        """What the counters keep of it; only they look into it."""
         self.fields_after_cpu = 13
         self.schedstat_fd = NO_DESCRIPTOR
         self.stat_fd = NO_DESCRIPTOR
