@@ -1,0 +1,255 @@
+"""JSON lines, bare or behind a text prefix, and OTLP spans.
+
+Units follow the same rule as in ``key=value`` text: in the value (``"took":"3.2ms"``), in the key
+(``durationMillis``) or declared. Nested keys are joined with dots; a declared name matches the whole
+path or its last part. Text inside the object (a message, a header) is never searched for numbers
+once the object gave a duration, so nothing counts twice.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from livemon.parse import keys, units
+from livemon.parse.reading import Draft, Reading
+from livemon.parse.timestamps import Calendar, Stamp, read
+
+MAX_DEPTH: Final = 8
+MESSAGE_KEYS: Final = ("msg", "message", "MESSAGE", "log", "event", "body")
+_DECODER = json.JSONDecoder()
+_SKIPPED: Final = frozenset(
+    ("headers", "resp_headers", "request_headers", "response_headers", "attributes", "tags", "labels")
+)
+_ID_PATHS: Final = ("ai.operation.id",)
+_TIME_RANK: Final = {name: n for n, name in enumerate(keys.TIME_KEYS)}
+
+
+def split_objects(text: str) -> tuple[str, list[dict[str, Any]], bool] | None:
+    """The objects of a line: (prefix, objects, is the rest damaged); ``None`` if there is no object in it."""
+    start = text.find('{"')
+    if start < 0:
+        start = text.find("{ ")
+        if start < 0 or not text[start + 1 :].lstrip().startswith('"'):
+            return None
+    if start > 400:
+        return None
+    objects: list[dict[str, Any]] = []
+    at = start
+    while at < len(text):
+        if text[at] != "{":
+            return text[:start], objects, bool(text[at:].strip()) and text[at:].lstrip().startswith('"')
+        try:
+            value, at = _DECODER.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            return text[:start], objects, True
+        objects.append(value)
+        while at < len(text) and text[at].isspace():
+            at += 1
+    return text[:start], objects, False
+
+
+def read_json(
+    objects: list[dict[str, Any]],
+    is_damaged: bool,
+    reading: Reading,
+    declared: dict[str, str],
+    bare_unit: str | None,
+    calendar: Calendar,
+) -> str | None:
+    """Read the objects of a line.
+
+    Returns:
+        The message text of the last object, if no object gave a duration: other rules may read it.
+    """
+    message = None
+    for value in objects:
+        if "resourceSpans" in value or ("startTimeUnixNano" in value and "endTimeUnixNano" in value):
+            reading.rule = "otlp"
+            _read_otlp(value, reading)
+            continue
+        draft = Draft("json")
+        before = len(reading.problems)
+        _walk(value, "", 0, draft, reading, declared, bare_unit)
+        _take_facts(value, draft, calendar)
+        if draft.stages:
+            reading.rule = "json"
+            if all(keys.is_statistic(name) for name, _ in draft.stages) and len(draft.stages) > 1:
+                reading.remark = "a summary over several units, not a sample of one"
+                continue
+            reading.drafts.append(draft)
+        elif len(reading.problems) > before:
+            reading.rule = "json"
+        else:
+            message = next((value[k] for k in MESSAGE_KEYS if isinstance(value.get(k), str)), message)
+    if is_damaged:
+        reading.rule = "json"
+        reading.problems.append("a JSON object that is cut off or damaged")
+    return None if reading.rule else message
+
+
+def _walk(
+    value: dict[str, Any],
+    path: str,
+    depth: int,
+    draft: Draft,
+    reading: Reading,
+    declared: dict[str, str],
+    bare_unit: str | None,
+) -> None:
+    for key, item in value.items():
+        if isinstance(item, dict):
+            if depth < MAX_DEPTH and key.lower() not in _SKIPPED:
+                _walk(item, f"{path}{key}.", depth + 1, draft, reading, declared, bare_unit)
+            elif keys.unit_suffix(key) and not item:
+                reading.problems.append(f"{key}: an object is no duration")
+            continue
+        unit = declared.get(path + key) or declared.get(key)
+        name = path + key
+        if unit is None:
+            suffix = keys.unit_suffix(key)
+            if suffix is not None:
+                unit = suffix[1]
+                name = path + suffix[0]
+        try:
+            ms = _milliseconds(key, item, unit, bare_unit)
+        except units.MalformedError as problem:
+            if keys.is_measured(key):
+                reading.problems.append(f"{key}: {problem}")
+            continue
+        if ms is not None and keys.is_measured(key):
+            if any(name == other for other, _ in draft.stages):
+                name = path + key
+            draft.stages.append((name, ms))
+
+
+def _milliseconds(key: str, item: object, unit: str | None, bare_unit: str | None) -> float | None:
+    """ms of one value, ``None`` if it is no duration at all.
+
+    Raises:
+        MalformedError: it should be one and isn't.
+    """
+    if item is None:
+        return None
+    if isinstance(item, str):
+        if len(item) > 40:
+            return None
+        text = item.strip()
+        value = units.duration(text) if text and (text[0].isdigit() or text[0] in "+-.ni") else None
+        if value is not None or unit is None or units.is_absent(text):
+            return value
+        return units.scaled(units.number(text), unit)
+    if unit is None:
+        if (
+            bare_unit is None
+            or isinstance(item, bool | list)
+            or key.lower() in keys.ID_KEYS
+            or not keys.may_be_bare(key)
+        ):
+            return None
+        unit = bare_unit
+    if isinstance(item, bool | list):
+        raise units.MalformedError(f"a {type(item).__name__} is no duration")
+    if isinstance(item, int | float):
+        if item == -1:
+            return None
+        if not 0 <= item < float("inf"):
+            raise units.MalformedError(f"{item} is no duration")
+        return units.scaled(float(item) if item < 1e30 else 1e30, unit)
+    return None
+
+
+def _flat(value: dict[str, Any], path: str, depth: int) -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, item in value.items():
+        if isinstance(item, dict):
+            if depth < MAX_DEPTH:
+                for k, v in _flat(item, f"{path}{key}.", depth + 1).items():
+                    flat.setdefault(k, v)
+        else:
+            flat.setdefault(f"{path}{key}", item)
+    return flat
+
+
+def _take_facts(value: dict[str, Any], draft: Draft, calendar: Calendar) -> None:
+    """Id, label, pid and time of an object; its plain values become fields."""
+    flat = _flat(value, "", 0)
+    lowered = {k.lower(): v for k, v in reversed(flat.items())}
+    for key in (*keys.ID_KEYS[:-1], *_ID_PATHS):
+        item = lowered.get(key)
+        if item is None:
+            item = next((v for k, v in lowered.items() if k.endswith("." + key)), None)
+        if isinstance(item, str | int) and not isinstance(item, bool) and item != "" and len(str(item)) <= 128:
+            if key in ("request", "req", "task") and not str(item).isalnum():
+                continue
+            draft.unit = str(item)
+            break
+    for key in keys.LABEL_KEYS[:-1]:
+        item = lowered.get(key)
+        if isinstance(item, str) and item:
+            draft.label = item
+            break
+    for key in ("pid", "tid"):
+        item = lowered.get(key)
+        if isinstance(item, int) and not isinstance(item, bool) and 0 <= item < 2**31:
+            setattr(draft, key, item)
+    draft.stamp = _time_of(value, lowered, calendar)
+    draft.fields = [
+        (k, "" if v is None else str(v))
+        for k, v in flat.items()
+        if isinstance(v, str | int | float) and len(str(v)) <= 200
+    ][:64]
+
+
+def _time_of(value: dict[str, Any], lowered: dict[str, Any], calendar: Calendar) -> Stamp | None:
+    for key in keys.TIME_KEYS:
+        item = lowered.get(key)
+        if item is None and key == "t" and isinstance(value.get("t"), dict):
+            item = value["t"].get("$date")
+        stamp = None if item is None else read(item, calendar)
+        if stamp is not None:
+            return stamp
+    return None
+
+
+def _read_otlp(value: dict[str, Any], reading: Reading) -> None:
+    """Spans of the OpenTelemetry JSON encoding: end minus start, the span's name is the stage."""
+    spans: list[Any] = []
+    if "resourceSpans" in value:
+        for resource in _dicts(value.get("resourceSpans")):
+            for scope in (*_dicts(resource.get("scopeSpans")), *_dicts(resource.get("instrumentationLibrarySpans"))):
+                spans.extend(_dicts(scope.get("spans")))
+    else:
+        spans.append(value)
+    for span in spans:
+        name = span.get("name")
+        try:
+            start, end = int(span["startTimeUnixNano"]), int(span["endTimeUnixNano"])
+        except (KeyError, ValueError, TypeError, OverflowError):
+            reading.problems.append("a span without start and end")
+            continue
+        if (
+            not isinstance(name, str)
+            or not name
+            or not 0 < start < 2**63
+            or not 0 <= end - start <= units.CEILING_MS * 1e6
+        ):
+            reading.problems.append("a span that ends before it starts, or has no name")
+            continue
+        unit = span.get("traceId")
+        fields = [(k, v) for k in ("spanId", "parentSpanId") if isinstance(v := span.get(k), str) and v]
+        reading.drafts.append(
+            Draft(
+                "otlp",
+                [(name, (end - start) / 1e6)],
+                unit if isinstance(unit, str) else None,
+                name,
+                fields=fields,
+                stamp=Stamp(start, "unix", 9),
+                start_ns=start,
+            )
+        )
+
+
+def _dicts(value: object) -> list[dict[str, Any]]:
+    return [v for v in value if isinstance(v, dict)] if isinstance(value, list) else []

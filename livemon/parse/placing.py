@@ -1,0 +1,75 @@
+"""A parsed record onto the session clock: the line's own time where it can be, else its arrival, and it says which."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+from livemon.model.clock import WallMapping
+from livemon.model.samples import TimingRecord
+from livemon.parse.record import ParsedRecord
+
+FUTURE_NS: Final = 2_000_000_000
+"""A line can't be from later than this after it was read; such a stamp is another clock's (or a wrong zone)."""
+
+
+def place(
+    record: ParsedRecord,
+    *,
+    arrival_ns: int,
+    wall: WallMapping,
+    stream: int,
+    session_clock: Literal["monotonic", "unix", "order"],
+) -> TimingRecord:
+    """Put a record on the session clock.
+
+    Args:
+        record: What the line said.
+        arrival_ns: When it was read, session clock.
+        wall: Session clock to wall clock, for stamps in wall time on a monotonic session and back.
+        stream: Index of its ``LogStream``.
+        session_clock: What the session clock is.
+
+    Returns:
+        ``time_from`` is ``line`` when the stamp could be mapped and is not from the future; else ``arrival``.
+    """
+    shift = _shift_ns(record, arrival_ns, wall, session_clock)
+    t_ns, start_ns, time_from = arrival_ns, None, _arrival(session_clock)
+    if shift is not None and record.t_ns is not None:
+        own = record.t_ns + shift
+        if 0 <= own <= arrival_ns + FUTURE_NS:
+            t_ns, time_from = own, "line"
+            start_ns = None if record.start_ns is None else record.start_ns + shift
+    return TimingRecord(
+        arrival_ns=arrival_ns,
+        t_ns=t_ns,
+        time_from=time_from,
+        source=record.source,
+        unit=record.unit,
+        label=record.label,
+        stages=record.stages,
+        fields=record.fields,
+        pid=record.pid,
+        tid=record.tid,
+        start_ns=start_ns,
+        stream=stream,
+        offset=record.offset,
+        length=record.length,
+        line=record.line,
+    )
+
+
+def _arrival(session_clock: str) -> Literal["line", "arrival", "order"]:
+    return "order" if session_clock == "order" else "arrival"
+
+
+def _shift_ns(record: ParsedRecord, arrival_ns: int, wall: WallMapping, session_clock: str) -> int | None:
+    """What to add to the record's clock to get session time; ``None`` if nothing ties the two."""
+    if record.t_ns is None or record.clock is None or session_clock == "order":
+        return None
+    if record.clock == session_clock:
+        return 0
+    if record.clock == "unix":
+        at = wall.wall_ns(arrival_ns)
+        return None if at is None else arrival_ns - at
+    mapped = wall.wall_ns(record.t_ns)
+    return None if mapped is None else mapped - record.t_ns

@@ -1,0 +1,98 @@
+"""The order in which a line's readers are asked, and the first that knows it.
+
+User patterns, spans and tagged lines, the table of formats, JSON, ``key=value`` with units, declared
+names, and, only where asked for, prose labels. What none of them knows has no timing.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, tzinfo
+
+from livemon.parse.jsonlines import read_json, split_objects
+from livemon.parse.keyvalue import read_keyvalue
+from livemon.parse.options import ParseOptions, zone_of
+from livemon.parse.patterns import UserPattern
+from livemon.parse.reading import Reading
+from livemon.parse.spans import ANCHOR, HEAD, read_anchors, read_spans
+from livemon.parse.tagged import read_tagged
+from livemon.parse.timestamps import Calendar
+from livemon.parse.unwrap import Unwrapped, unwrap
+
+
+class Rules:
+    """Reads the text of single lines; holds no state of the stream."""
+
+    def __init__(self, options: ParseOptions) -> None:
+        zone: tzinfo | None = UTC if options.zone == "UTC" else zone_of(options)
+        self.calendar = Calendar(zone)
+        self._only = options.format
+        self._patterns = [UserPattern(text) for text in options.patterns]
+        self._declared = {name: unit for name, unit in options.units if name != "*"}
+        self._bare = next((unit for name, unit in options.units if name == "*"), None)
+        self._labels = options.labels
+        self._comma = options.decimal_comma
+
+    def unwrap(self, text: str) -> Unwrapped:
+        """Take the wrappers off a line."""
+        return unwrap(text, self.calendar)
+
+    def unwrap_again(self, line: Unwrapped) -> Unwrapped:
+        """Take off wrappers that show only now that container parts are joined."""
+        inner = unwrap(line.text, self.calendar)
+        if inner.stamp is None or (line.stamp is not None and line.stamp.rank > inner.stamp.rank):
+            inner.stamp = line.stamp
+        inner.pid = line.pid if inner.pid is None else inner.pid
+        inner.part = ""
+        return inner
+
+    def anchors(self, text: str) -> list[tuple[int | None, int, int]]:
+        """Clock anchors of a line."""
+        return read_anchors(text)
+
+    def _allows(self, name: str) -> bool:
+        return self._only is None or self._only == name
+
+    def read(self, line: Unwrapped) -> Reading:
+        """Everything a line says about time."""
+        reading = Reading()
+        text = line.text
+        if not text or text.isspace():
+            return reading
+        for pattern in self._patterns:
+            if pattern.read(text, reading, self._declared, self.calendar):
+                return reading
+        self._read_known(text, reading)
+        return reading
+
+    def _read_known(self, text: str, reading: Reading) -> None:
+        if self._read_marked(text, reading):
+            return
+        if '{"' in text and self._allows("json") or self._allows("otlp"):
+            found = split_objects(text)
+            if found is not None:
+                prefix, objects, damaged = found
+                if objects or not prefix.strip():
+                    message = read_json(objects, damaged, reading, self._declared, self._bare, self.calendar)
+                    if reading.rule:
+                        return
+                    if message and self._read_marked(message, reading):
+                        return
+                    text = prefix if message is None else message
+        if self._allows("keyvalue") and read_keyvalue(
+            text, reading, self._declared, self._bare, decimal_comma=self._comma
+        ):
+            return
+
+    def _read_marked(self, text: str, reading: Reading) -> bool:
+        """Formats that a tag or a phrase gives away."""
+        if HEAD in text and self._allows("strace"):
+            return read_spans(text, reading)
+        if ANCHOR in text:
+            reading.rule = "clock_anchor"
+            reading.remark = "ties the monotonic clock to wall time"
+            return True
+        return (
+            ("_timing" in text or "_TIMING" in text)
+            and (self._only is None or self._only.endswith("_timing"))
+            and read_tagged(text, reading, self._declared, decimal_comma=self._comma)
+        )
