@@ -9,7 +9,7 @@ its newest columns.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from livemon.model.facts import Capability, Cpu
 from livemon.model.findings import Finding
@@ -299,6 +299,15 @@ class ViewSource(Protocol):
 
     def close(self) -> None:
         """Let go of the session."""
+        ...
+
+
+@runtime_checkable
+class HasRevision(Protocol):
+    """A ``ViewSource`` may have this too: then what matters is drawn at once, ahead of the frame rate."""
+
+    def revision(self) -> int:
+        """A number that changes with every finding raised or ended, target event and loss; cheap."""
         ...
 
 

@@ -47,26 +47,7 @@ def lane(lane: Lane, cells: int, classes: Sequence[str], glyphs: Glyphs) -> list
     if cells <= 0:
         return []
     letters = class_letters(classes)
-    have = len(lane.classes)
-    factor = max(-(-have // cells), 1)
-    grouped: list[dict[str, float] | None] = []
-    group = None
-    for offset in range(have):
-        key = (lane.first_bucket + offset) // factor
-        if key != group:
-            grouped.append(None)
-            group = key
-        name = lane.classes[offset]
-        if name is None:
-            continue
-        weights = grouped[-1] if grouped[-1] is not None else {}
-        share = lane.shares[offset]
-        if name:
-            part = 1.0 if share is None else share
-            weights[name] = weights.get(name, 0.0) + part
-            weights["/other"] = weights.get("/other", 0.0) + (1.0 - part)
-        grouped[-1] = weights
-    repeat = max(cells // max(len(grouped), 1), 1)
+    grouped = _grouped(lane, cells)
     out: list[Span] = []
     for weights in grouped:
         if weights is None:
@@ -74,30 +55,49 @@ def lane(lane: Lane, cells: int, classes: Sequence[str], glyphs: Glyphs) -> list
         elif not weights:
             text, style = glyphs.idle, "muted"
         else:
-            other = weights.pop("/other", 0.0)
-            name = max(weights, key=lambda key: weights[key])
-            total = sum(weights.values()) + other
+            total = sum(weights.values())
+            name = max((key for key in weights if key), key=lambda key: weights[key])
             letter = letters.get(name, "?")
             is_mixed = weights[name] < MIXED_BELOW * total
             text, style = (letter.lower() if is_mixed else letter), class_style(name, classes)
-        for _ in range(repeat):
-            if out and out[-1][1] == style:
-                out[-1] = (out[-1][0] + text, style)
-            else:
-                out.append((text, style))
-    filled = len(grouped) * repeat
-    if filled < cells:
-        return [(" " * (cells - filled), "gap"), *out]
-    return _newest(out, cells, filled)
-
-
-def _newest(spans: list[Span], cells: int, filled: int) -> list[Span]:
-    skip = filled - cells
-    out: list[Span] = []
-    for text, style in spans:
-        if skip >= len(text):
-            skip -= len(text)
-            continue
-        out.append((text[skip:], style))
-        skip = 0
+        if out and out[-1][1] == style:
+            out[-1] = (out[-1][0] + text, style)
+        else:
+            out.append((text, style))
     return out
+
+
+def _grouped(lane: Lane, cells: int) -> list[dict[str, float] | None]:
+    """CPU share by class for each cell (``""``: other classes); ``{}`` idle, ``None`` not observed.
+
+    Buckets fall into cells by their absolute number, as in sparklines, so both scroll together.
+    """
+    have = len(lane.classes)
+    if have == 0:
+        return [None] * cells
+    first = lane.first_bucket
+    end = -(-((first + have) * cells) // have)
+    out: list[dict[str, float] | None] = [None] * cells
+    if cells >= have:
+        for place in range(cells):
+            offset = (end - cells + place) * have // cells - first
+            if 0 <= offset < have:
+                out[place] = _add(None, lane.classes[offset], lane.shares[offset])
+        return out
+    for offset in range(have):
+        place = (first + offset) * cells // have - (end - cells)
+        if place >= 0:
+            out[place] = _add(out[place], lane.classes[offset], lane.shares[offset])
+    return out
+
+
+def _add(weights: dict[str, float] | None, name: str | None, share: float | None) -> dict[str, float] | None:
+    if name is None:
+        return weights
+    weights = {} if weights is None else weights
+    if name:
+        part = 1.0 if share is None else share
+        weights[name] = weights.get(name, 0.0) + part
+        if part < 1.0:
+            weights[""] = weights.get("", 0.0) + 1.0 - part
+    return weights

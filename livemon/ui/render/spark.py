@@ -17,40 +17,42 @@ _RIGHT = (0x00, 0x80, 0xA0, 0xB0, 0xB8)
 
 
 def points(series: Series, count: int) -> list[Point]:
-    """The newest part of a series in ``count`` points, oldest first.
+    """The series in exactly ``count`` points, oldest first; no point is lost and none is invented.
 
-    When there are more buckets than points, neighbours merge on absolute bucket numbers (so a
-    scrolling chart keeps its columns) and keep their minimum and maximum. When there are fewer,
-    each bucket is repeated a whole number of times. Missing ones on the left are gaps.
+    Several buckets in one point keep their minimum and maximum; a bucket may also fill several
+    points. Which point a bucket falls into depends on its absolute number alone, so a scrolling
+    chart moves without changing its shape.
     """
     have = len(series.high)
     if count <= 0:
         return []
     if have == 0:
         return [None] * count
-    merged: list[Point] = []
-    if have > count:
-        factor = -(-have // count)
-        group = None
-        for offset in range(have):
-            key = (series.first_bucket + offset) // factor
-            low, high = series.low[offset], series.high[offset]
-            if key != group:
-                merged.append(None)
-                group = key
-            if high is None:
-                continue
-            low = high if low is None else low
-            before = merged[-1]
-            merged[-1] = (low, high) if before is None else (min(before[0], low), max(before[1], high))
-    else:
-        repeat = count // have
-        for low, high in zip(series.low, series.high, strict=True):
-            point: Point = None if high is None else (high if low is None else low, high)
-            merged.extend([point] * repeat)
-    if len(merged) < count:
-        return [None] * (count - len(merged)) + merged
-    return merged[-count:]
+    low, high = series.low, series.high
+    first = series.first_bucket
+    end = -(-((first + have) * count) // have)
+    out: list[Point] = []
+    if count >= have:
+        for cell in range(end - count, end):
+            offset = cell * have // count - first
+            value = high[offset] if 0 <= offset < have else None
+            out.append(None if value is None else (_or(low[offset], value), value))
+        return out
+    out = [None] * count
+    base = end - count
+    for offset in range(have):
+        value = high[offset]
+        place = (first + offset) * count // have - base
+        if value is None or place < 0:
+            continue
+        least = _or(low[offset], value)
+        before = out[place]
+        out[place] = (least, value) if before is None else (min(before[0], least), max(before[1], value))
+    return out
+
+
+def _or(value: float | None, other: float) -> float:
+    return other if value is None else value
 
 
 def spark(

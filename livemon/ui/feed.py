@@ -1,0 +1,248 @@
+"""The one thread that talks to the session: polls it, makes frames, runs slow jobs; the newest wish wins.
+
+The UI loop never calls a ``ViewSource``. It states what it wants to see; this thread makes a
+``Frame`` of it, keeps only the newest one, and tells the UI that there is one. While the UI is busy
+nothing queues up.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from livemon.model.clock import Clock, SystemClock
+from livemon.model.errors import LivemonError
+from livemon.model.snapshot import HasRevision, Snapshot, ViewSource
+from livemon.ui.settings import Cancelled, Loader
+from livemon.ui.view import View
+
+POLL_S = 1 / 15
+"""How often a live session is asked for news."""
+PULSE_S = 0.5
+"""How often a paused view is told how far behind it is."""
+
+Extra = Callable[[ViewSource, View, Snapshot], object]
+"""What a screen needs beside the snapshot; called in this thread."""
+Job = Callable[[ViewSource], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What the UI wants to see."""
+
+    view: View
+    columns: int
+    extra: Extra | None
+    token: int
+    """Grows with each wish; a frame carries the token of its wish."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What is to be drawn."""
+
+    snapshot: Snapshot
+    extra: object
+    token: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A finished job: its result or its error, and who wants to know."""
+
+    done: Callable[[object], None] | None
+    result: object
+    error: LivemonError | None
+
+
+class Feed:
+    """See the module. All public methods may be called from the UI loop and return at once.
+
+    Args:
+        source: The session, or what opens it.
+        notify: Called in this thread whenever there is something to fetch with ``take_…``.
+        failed: Called in this thread with an unexpected exception; the thread then ends.
+        fps: Frames a second at most for news of a live session.
+        clock: Where time comes from.
+    """
+
+    def __init__(
+        self,
+        source: ViewSource | Loader,
+        notify: Callable[[], None],
+        failed: Callable[[BaseException], None],
+        *,
+        fps: float,
+        clock: Clock | None = None,
+    ) -> None:
+        self._opening: Loader | None = None if hasattr(source, "snapshot") else source  # type: ignore[assignment]
+        self.source: ViewSource | None = source if hasattr(source, "snapshot") else None  # type: ignore[assignment]
+        self._notify = notify
+        self._failed = failed
+        self._clock = clock or SystemClock()
+        self.fps = fps
+        self._lock = threading.Condition()
+        self._wish: Wish | None = None
+        self._done_token = -1
+        self._jobs: deque[tuple[Job, Callable[[object], None] | None]] = deque()
+        self._frame: Frame | None = None
+        self._outcomes: deque[Outcome] = deque()
+        self._bounds: tuple[int, int] | None = None
+        self._progress: tuple[float | None, str] | None = None
+        self._open_error: LivemonError | None = None
+        self._is_stopped = False
+        self._last_frame_ns = 0
+        self._last_pulse_ns = 0
+        self._revision = 0
+        self._thread = threading.Thread(target=self._run, name="livemon-feed", daemon=True)
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def stop(self, wait_s: float = 2.0) -> None:
+        """End the thread and close the session; a running open is cancelled."""
+        with self._lock:
+            self._is_stopped = True
+            self._lock.notify()
+        if self._thread.is_alive():
+            self._thread.join(wait_s)
+
+    def want(self, wish: Wish) -> None:
+        """Ask for a frame; an older wish that is not served yet is forgotten."""
+        with self._lock:
+            self._wish = wish
+            self._lock.notify()
+
+    def submit(self, job: Job, done: Callable[[object], None] | None = None) -> None:
+        """Run something against the session in this thread; the outcome goes to ``done`` in the UI loop."""
+        with self._lock:
+            self._jobs.append((job, done))
+            self._lock.notify()
+
+    def take_frame(self) -> Frame | None:
+        """The newest frame not yet taken."""
+        with self._lock:
+            frame, self._frame = self._frame, None
+            return frame
+
+    def take_outcomes(self) -> list[Outcome]:
+        """Finished jobs."""
+        with self._lock:
+            done = list(self._outcomes)
+            self._outcomes.clear()
+            return done
+
+    def take_bounds(self) -> tuple[int, int] | None:
+        """First and newest moment, when they moved while the view stood still."""
+        with self._lock:
+            bounds, self._bounds = self._bounds, None
+            return bounds
+
+    @property
+    def progress(self) -> tuple[float | None, str] | None:
+        """How far opening the session is; ``None`` before it starts and once it is open."""
+        return self._progress
+
+    @property
+    def open_error(self) -> LivemonError | None:
+        """Why the session could not be opened."""
+        return self._open_error
+
+    def _tell(self, fraction: float | None, text: str) -> None:
+        if self._is_stopped:
+            raise Cancelled
+        self._progress = (fraction, text)
+        self._notify()
+
+    def _run(self) -> None:
+        try:
+            if self._opening is not None and not self._open(self._opening):
+                return
+            source = self.source
+            assert source is not None
+            try:
+                while not self._is_stopped:
+                    self._round(source)
+            finally:
+                source.close()
+        except BaseException as error:  # noqa: BLE001 - the UI must hear of it, or the screen would stand still unexplained
+            self._failed(error)
+
+    def _open(self, opening: Loader) -> bool:
+        try:
+            self.source = opening(self._tell)
+        except Cancelled:
+            return False
+        except LivemonError as error:
+            self._open_error = error
+            self._notify()
+            return False
+        self._progress = None
+        self._notify()
+        return True
+
+    def _round(self, source: ViewSource) -> None:
+        with self._lock:
+            if not self._has_work():
+                self._lock.wait(POLL_S if source.is_live else None)
+            wish = self._wish
+            jobs = list(self._jobs)
+            self._jobs.clear()
+        if self._is_stopped:
+            return
+        for job, done in jobs:
+            self._run_job(source, job, done)
+        has_news = source.is_live and source.poll()
+        if wish is None:
+            return
+        now_ns = self._clock.monotonic_ns()
+        is_new = wish.token != self._done_token
+        if is_new or (has_news and self._is_due(source, wish, now_ns)) or self._is_owed(wish, now_ns):
+            self._make(source, wish, now_ns)
+        elif has_news and not wish.view.is_following and now_ns - self._last_pulse_ns >= PULSE_S * 1e9:
+            self._last_pulse_ns = now_ns
+            with self._lock:
+                self._bounds = source.bounds_ns()
+            self._notify()
+
+    def _has_work(self) -> bool:
+        return self._is_stopped or bool(self._jobs) or (self._wish is not None and self._wish.token != self._done_token)
+
+    def _is_due(self, source: ViewSource, wish: Wish, now_ns: int) -> bool:
+        if not wish.view.is_following:
+            return False
+        self._owes = True
+        if isinstance(source, HasRevision):
+            revision = source.revision()
+            if revision != self._revision:
+                self._revision = revision
+                return True
+        return now_ns - self._last_frame_ns >= 1e9 / self.fps
+
+    _owes = False
+
+    def _is_owed(self, wish: Wish, now_ns: int) -> bool:
+        return self._owes and wish.view.is_following and now_ns - self._last_frame_ns >= 1e9 / self.fps
+
+    def _make(self, source: ViewSource, wish: Wish, now_ns: int) -> None:
+        self._owes = False
+        view = wish.view
+        snapshot = source.snapshot(view.at_ns, view.span_ns(source.bounds_ns()), wish.columns)
+        extra = wish.extra(source, view, snapshot) if wish.extra is not None else None
+        with self._lock:
+            self._frame = Frame(snapshot, extra, wish.token)
+        self._done_token = wish.token
+        self._last_frame_ns = now_ns
+        self._notify()
+
+    def _run_job(self, source: ViewSource, job: Job, done: Callable[[object], None] | None) -> None:
+        try:
+            outcome = Outcome(done, job(source), None)
+        except LivemonError as error:
+            outcome = Outcome(done, None, error)
+        with self._lock:
+            self._outcomes.append(outcome)
+        self._notify()

@@ -1,0 +1,53 @@
+"""A list with a selected row and a window on it: the state of one panel."""
+
+from __future__ import annotations
+
+
+class Panel:
+    """Selection by key, so that it stays on its row when rows come, go or change places."""
+
+    def __init__(self) -> None:
+        self.keys: list[object] = []
+        self.key: object = None
+        self.top = 0
+        self.height = 1
+
+    def set(self, keys: list[object], height: int) -> None:
+        """The rows now, and how many are visible."""
+        was = self.index
+        self.keys = keys
+        self.height = max(height, 1)
+        if self.key not in self._positions():
+            self.key = keys[min(was, len(keys) - 1)] if keys else None
+        self._follow()
+
+    @property
+    def index(self) -> int:
+        """Position of the selected row; 0 when there is none."""
+        return self._positions().get(self.key, 0)
+
+    def move(self, delta: int) -> None:
+        """Move the selection; it stops at the ends."""
+        if self.keys:
+            self.key = self.keys[min(max(self.index + delta, 0), len(self.keys) - 1)]
+            self._follow()
+
+    def select(self, position: int) -> bool:
+        """Select by position; false if there is no such row."""
+        if 0 <= position < len(self.keys):
+            self.key = self.keys[position]
+            self._follow()
+            return True
+        return False
+
+    def visible(self) -> range:
+        """Positions that are in view."""
+        return range(self.top, min(self.top + self.height, len(self.keys)))
+
+    def _positions(self) -> dict[object, int]:
+        return {key: position for position, key in enumerate(self.keys)}
+
+    def _follow(self) -> None:
+        index = self.index
+        self.top = min(max(self.top, index - self.height + 1), index)
+        self.top = max(min(self.top, len(self.keys) - self.height), 0)

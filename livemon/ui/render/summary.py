@@ -1,0 +1,167 @@
+"""The overview's lines in words: verdict, findings, status bar."""
+
+from __future__ import annotations
+
+from livemon.model.findings import Finding, HostSlowTransient, OversizedFinalize
+from livemon.model.snapshot import Snapshot, Status, Verdict
+from livemon.ui.render.glyphs import Glyphs
+from livemon.ui.render.line import Line, Span, clean, fit, fit_line, line_width
+from livemon.ui.render.numbers import Stamps, duration, milliseconds, percent, ratio, size
+
+_LEVELS = {
+    "ok": (" OK ", "v-ok"),
+    "warming": (" WARMING UP ", "v-warming"),
+    "warning": (" WARNING ", "v-warning"),
+    "critical": (" CRITICAL ", "v-critical"),
+    "unknown": (" UNKNOWN ", "v-unknown"),
+}
+
+CAUSE_WORDS = {
+    "placement": "placement: time on efficiency cores",
+    "cycle_rate": "low cycle rate",
+    "ipc": "low IPC",
+    "off_cpu": "waiting for a CPU",
+    "throttled": "cgroup throttling",
+    "steal": "stolen by the hypervisor",
+    "softirq": "softirq on its CPU",
+    "migrations": "migrations",
+    "page_faults": "page faults",
+    "blocked": "blocked (lock, I/O, GIL)",
+    "more_work": "more work per unit",
+    "device": "the device is slower",
+    "completion_path": "late completion after the device",
+}
+
+
+def verdict_line(verdict: Verdict, cells: int, glyphs: Glyphs) -> Line:
+    """Level as a word, then the sentence."""
+    word, style = _LEVELS[verdict.level]
+    text = glyphs.ascii_only(clean(verdict.text))
+    return fit_line(((word, style), (" ", "text"), (text, "bold")), cells, glyphs.more)
+
+
+def view_words(snapshot: Snapshot, *, is_following: bool, is_live: bool, speed: float | None, glyphs: Glyphs) -> Span:
+    """Where the view stands in time, in words."""
+    behind_s = max(snapshot.end_ns - snapshot.at_ns, 0) / 1e9
+    if speed is not None:
+        return f" {glyphs.play} {speed:g}{glyphs.times} behind by {duration(behind_s)} ", "play"
+    if is_following:
+        return (f" {glyphs.record} LIVE ", "live") if is_live else (f" {glyphs.pause} END ", "paused")
+    return f" {glyphs.pause} PAUSED behind by {duration(behind_s)} ", "paused"
+
+
+def status_line(snapshot: Snapshot, view: Span, cells: int, glyphs: Glyphs) -> Line:
+    """The status bar: what is watched, how well, at what cost; the least important goes first when it is narrow."""
+    status = snapshot.status
+    stamps = Stamps(snapshot.start_ns, snapshot.at_ns, snapshot.wall_ns)
+    clock: Span = (f" {stamps.time(snapshot.at_ns)} ", "bar")
+    parts = _status_parts(status, glyphs)
+    room = cells - line_width((view, clock))
+    while parts and sum(len(text) + 3 for _, text, _ in parts) > room and len(parts) > 1:
+        parts.remove(max(parts, key=lambda part: part[0]))
+    spans: list[Span] = [view]
+    for _, text, style in parts:
+        spans.append((f" {text}", style))
+        spans.append((f" {glyphs.dot}", "bar"))
+    if len(spans) > 1:
+        spans.pop()
+    left = fit_line(spans, max(cells - line_width((clock,)), 0), glyphs.more)
+    padded = tuple((text, "bar" if style == "text" else style) for text, style in left)
+    return fit_line((*padded, clock), cells, glyphs.more)
+
+
+def _status_parts(status: Status, glyphs: Glyphs) -> list[tuple[int, str, str]]:
+    """(drop order, text, style); 0 stays longest."""
+    parts: list[tuple[int, str, str]] = []
+    for number, target in enumerate(status.targets[:3]):
+        is_running = target.state == "running"
+        name = f"{clean(target.name)} {target.pid}"
+        text = name if is_running else f"{name} {glyphs.ascii_only(clean(target.state))}"
+        parts.append((number * 3, text, "bar" if is_running else "bar-warn"))
+    if len(status.targets) > 3:
+        parts.append((9, f"+{len(status.targets) - 3} more", "bar"))
+    if not status.targets:
+        parts.append((1, "no process", "bar"))
+    is_usual = status.recorder_state in ("recording", "replay", "closed")
+    if not is_usual:
+        parts.append((0, glyphs.ascii_only(clean(status.recorder_state)), "bar-warn"))
+    if status.lost:
+        parts.append((1, f"LOST {status.lost}", "bar-warn"))
+    if status.degraded:
+        parts.append((2, f"degraded: {glyphs.ascii_only(clean(status.degraded))}", "bar-warn"))
+    if status.units_per_s is not None:
+        parts.append((2, f"{percent(status.units_per_s)} units/s", "bar"))
+    if status.late_ticks:
+        parts.append((4, f"late {status.late_ticks}/{status.ticks}", "bar-warn"))
+    if status.malformed:
+        parts.append((5, f"malformed {status.malformed}", "bar-warn"))
+    if status.log_lag_ms is not None and status.log_lag_ms >= 1000:
+        parts.append((4, f"log late by {duration(status.log_lag_ms / 1000)}", "bar-warn"))
+    if status.is_recording:
+        parts.append((7, f"rec {size(status.session_bytes)}", "bar"))
+    else:
+        parts.append((7, f"{status.recorder_state if is_usual else 'session'} {size(status.session_bytes)}", "bar"))
+    if status.self_cpu_percent is not None:
+        parts.append((8, f"own CPU {percent(status.self_cpu_percent)}%", "bar"))
+    if not status.lost:
+        parts.append((10, "lost 0", "bar"))
+    if not status.late_ticks and status.ticks:
+        parts.append((11, f"late 0/{status.ticks}", "bar"))
+    return parts
+
+
+def finding_line(finding: Finding, stamps: Stamps, cells: int, glyphs: Glyphs) -> Line:
+    """One finding as one line: id, kind in words, when, how much, why."""
+    is_ongoing = finding.end_ns is None
+    style = "crit" if finding.severity == "critical" else "warn"
+    sign = glyphs.up if is_ongoing else " "
+    spans: list[Span] = [(f"{sign}{fit(finding.id, 4)}", style), (fit(finding.severity, 9), style)]
+    if isinstance(finding, HostSlowTransient):
+        spans.append(("host-slow ", "bold"))
+        spans.extend(_transient_words(finding, stamps, glyphs))
+    else:
+        spans.append(("finalize  ", "bold"))
+        spans.extend(_finalize_words(finding, glyphs))
+    return fit_line(spans, cells, glyphs.more)
+
+
+def _transient_words(finding: HostSlowTransient, stamps: Stamps, glyphs: Glyphs) -> list[Span]:
+    spans: list[Span] = [(stamps.time(finding.start_ns) + " ", "text")]
+    if finding.end_ns is None:
+        spans.append(("ongoing ", "warn"))
+    else:
+        spans.append((f"{duration((finding.end_ns - finding.start_ns) / 1e9)} ", "text"))
+    if finding.slowdown is not None:
+        spans.append((ratio(finding.slowdown, glyphs) + " ", "bold"))
+    if finding.primary_cause is None:
+        spans.append(("cause not told ", "muted"))
+    else:
+        spans.append((CAUSE_WORDS.get(finding.primary_cause, finding.primary_cause) + " ", "text"))
+        threads = next((c.threads for c in finding.causes if c.cause == finding.primary_cause), ())
+        if threads:
+            spans.append(("(" + ", ".join(clean(t) for t in threads[:3]) + ") ", "name"))
+    if finding.peak_p99_ms is not None:
+        spans.append((f"peak P99 {milliseconds(finding.peak_p99_ms)} ms ", "muted"))
+    if finding.cost_ms is not None:
+        spans.append((f"cost {milliseconds(finding.cost_ms)} ms", "muted"))
+    return spans
+
+
+def _finalize_words(finding: OversizedFinalize, glyphs: Glyphs) -> list[Span]:
+    where = f"{clean(finding.class_key)} {clean(finding.stage)}" if finding.class_key else clean(finding.stage)
+    spans: list[Span] = [
+        (where + " ", "name"),
+        (f"median {milliseconds(finding.p50_ms)} ms ", "bold"),
+    ]
+    if finding.budget_ms:
+        over = ratio(finding.p50_ms / finding.budget_ms, glyphs)
+        spans.append((f"{over} of {finding.budget_ms:g} ms ", "text"))
+    if finding.saving_ms_per_step is not None:
+        spans.append((f"saves {milliseconds(finding.saving_ms_per_step)} ms/step ", "bold"))
+    if finding.ratio_to_device is not None:
+        spans.append((f"{ratio(finding.ratio_to_device, glyphs)} {clean(finding.device_stage or 'device')} ", "text"))
+    if finding.share_of_total is not None:
+        spans.append((f"{finding.share_of_total * 100:.0f}% of total", "muted"))
+    if finding.end_ns is not None:
+        spans.append((" ended", "muted"))
+    return spans

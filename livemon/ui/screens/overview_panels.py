@@ -1,0 +1,266 @@
+"""The overview's drawing: verdict, timeline, findings, stages, threads, status as rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from livemon.model.findings import Finding, HostSlowTransient
+from livemon.model.snapshot import Snapshot, StageRow, ThreadRow, ViewSource
+from livemon.ui.filtering import Filter
+from livemon.ui.panel import Panel
+from livemon.ui.render import stages as stage_render
+from livemon.ui.render import threads as thread_render
+from livemon.ui.render import timeline
+from livemon.ui.render.line import Line, Row, Span, fit_line
+from livemon.ui.render.numbers import Stamps
+from livemon.ui.render.overview import share_lines
+from livemon.ui.render.scale import PERCENT
+from livemon.ui.render.summary import finding_line, status_line, verdict_line, view_words
+from livemon.ui.render.table import Widths, choose, header
+from livemon.ui.screens.base import BaseScreen
+from livemon.ui.threadlist import Entry, ThreadList, visible_rows
+from livemon.ui.view import View
+
+PANELS = ("findings", "stages", "threads")
+MARGIN = 1
+"""Cells left of each row, for the selection sign."""
+
+
+class OverviewPanels(BaseScreen):
+    """What the overview shows; its keys are in ``overview.py``."""
+
+    screen_name: ClassVar[str] = "overview"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.panels = {name: Panel() for name in PANELS}
+        self.active = "threads"
+        self.filter = Filter()
+        self.is_all_findings = False
+        self.is_reversed = False
+        self.expanded: set[str] = set()
+        self._list = ThreadList()
+        self._places: list[tuple[str, int]] = []
+        self._lines: dict[object, tuple[object, object, Line]] = {}
+        self._shown: dict[str, Sequence[object]] = {}
+        self._thread_widths: Widths = ()
+
+    def extra(self, source: ViewSource, view: View, snapshot: Snapshot) -> tuple[Finding, ...]:
+        """Everything known at the end, for the rail and for ``a``."""
+        return source.all_findings()
+
+    def hints(self) -> Sequence[str]:
+        """The hint line."""
+        return ("help", "pause", "tick_back", "next_episode", "open", "next_panel", "filter", "zoom_in", "explain", "sort",
+                "group", "log", "mark", "quit")  # fmt: skip
+
+    def columns(self) -> int:
+        """One bucket a cell of the timeline, halved while that still leaves enough for the sparklines."""
+        cells = max(self.app.size.width - timeline.LABEL - MARGIN, 16)
+        return min(cells if cells <= 120 else cells // 2, 200)
+
+    # What is listed.
+
+    def findings(self, snapshot: Snapshot) -> list[Finding]:
+        """The findings to list: ongoing and newest first."""
+        known = snapshot.findings
+        if self.is_all_findings and isinstance(self.app.extra, tuple):
+            known = self.app.extra
+        return sorted(known, key=lambda f: (f.end_ns is not None, f.kind != "host_slow_transient", -f.start_ns))
+
+    def involved(self, snapshot: Snapshot) -> set[int]:
+        """Indices of the threads that the shown episode's causes name."""
+        names: set[str] = set()
+        for finding in snapshot.findings:
+            is_now = finding.end_ns is None or finding.end_ns >= snapshot.at_ns
+            if isinstance(finding, HostSlowTransient) and is_now:
+                for cause in finding.causes:
+                    if cause.verdict == "applies":
+                        names.update(cause.threads)
+        if not names:
+            return set()
+        return {row.index for row in snapshot.threads if row.name in names or f"{row.name}#{row.tid}" in names}
+
+    def thread_entries(self, snapshot: Snapshot, involved: set[int]) -> list[Entry]:
+        """The thread panel's entries."""
+        rows = visible_rows(snapshot.threads, self.filter)
+        settings = self.app.settings
+        ordered = self._list.ordered(
+            rows, settings.sort, is_reversed=self.is_reversed, at_ns=snapshot.at_ns, involved=involved
+        )
+        return self._list.entries(ordered, settings.group, self.expanded)
+
+    # Drawing.
+
+    def body(self, cells: int, lines: int) -> list[Row]:
+        """All panels."""
+        snapshot = self.app.snapshot
+        if snapshot is None:
+            self._places = []
+            return self.app.loading_rows(cells, lines)
+        glyphs = self.glyphs
+        findings = self.findings(snapshot)
+        stages = [row for row in snapshot.stages if self.filter.keeps_stage(row)] if self.filter.terms else list(snapshot.stages)
+        involved = self.involved(snapshot)
+        entries = self.thread_entries(snapshot, involved)
+        layout = share_lines(lines - 2, len(findings), len(stages), len(entries))
+        rows: list[Row] = [(verdict_line(snapshot.verdict, cells, glyphs), "")]
+        places = [("verdict", -1)]
+        drawn = [
+            timeline.share_line(snapshot, cells - MARGIN, glyphs),
+            timeline.events_line(snapshot, cells - MARGIN, glyphs),
+            timeline.axis_line(snapshot, cells - MARGIN, glyphs),
+            timeline.rail_line(snapshot, self.app.extra if isinstance(self.app.extra, tuple) else findings, cells - MARGIN, glyphs),
+        ]
+        order = {0: (), 1: (0,), 2: (0, 1), 3: (0, 1, 3), 4: (0, 1, 2, 3)}[layout.timeline]
+        for number in order:
+            rows.append((((" ", "text"), *drawn[number]), ""))
+            places.append(("rail" if number == 3 else "timeline", number))
+        self._shown = {"findings": findings, "stages": stages, "threads": entries}
+        self._finding_rows(rows, places, snapshot, findings, layout.findings, cells)
+        self._stage_rows(rows, places, stages, layout.stages, cells)
+        if layout.threads:
+            self._thread_rows(rows, places, snapshot, entries, involved, layout.threads, cells)
+        rows = rows[: lines - 1]
+        places = places[: lines - 1]
+        while len(rows) < lines - 1:
+            rows.append(((), ""))
+            places.append(("", -1))
+        view = view_words(
+            snapshot,
+            is_following=self.app.view.is_following,
+            is_live=self.app.is_live,
+            speed=self.app.view.speed,
+            glyphs=glyphs,
+        )
+        rows.append((status_line(snapshot, view, cells, glyphs), "bar"))
+        self._places = places
+        return rows
+
+    def _title(self, name: str, text: str, detail: str, cells: int) -> Row:
+        is_active = self.active == name
+        sign = self.glyphs.arrow if is_active else " "
+        line = ((sign, "title"), (text, "title" if is_active else "bold"), (f"  {detail}", "muted"))
+        return fit_line(line, cells, self.glyphs.more), "head"
+
+    def _row(self, name: str, position: int, line: Line) -> Row:
+        is_selected = self.panels[name].index == position and self.active == name
+        sign: Span = (self.glyphs.arrow, "title") if is_selected else (" ", "text")
+        return (sign, *line), "sel" if is_selected else ""
+
+    def _finding_rows(
+        self, rows: list[Row], places: list[tuple[str, int]], snapshot: Snapshot, findings: list[Finding], count: int, cells: int
+    ) -> None:
+        panel = self.panels["findings"]
+        panel.set([finding.id for finding in findings], count)
+        if not count:
+            return
+        stamps = Stamps(snapshot.start_ns, snapshot.at_ns, snapshot.wall_ns)
+        scope = "of the whole session" if self.is_all_findings else "known at the shown moment"
+        ongoing = sum(1 for finding in findings if finding.end_ns is None)
+        rows.append(self._title("findings", f"FINDINGS {len(findings)}", f"{ongoing} ongoing, {scope}", cells))
+        places.append(("findings", -1))
+        for position in panel.visible():
+            line = finding_line(findings[position], stamps, cells - MARGIN, self.glyphs)
+            rows.append(self._row("findings", position, line))
+            places.append(("findings", position))
+
+    def _stage_rows(self, rows: list[Row], places: list[tuple[str, int]], stages: list[StageRow], count: int, cells: int) -> None:
+        panel = self.panels["stages"]
+        panel.set([(row.class_key, row.stage) for row in stages], count)
+        if not count:
+            return
+        kind = self.app.settings.stage_scale
+        scale = stage_render.spark_scale(stages, kind)
+        hidden = self.app.settings.hidden_columns
+        widths = choose(stage_render.COLUMNS, cells - MARGIN, hidden)
+        titles = {"spark": stage_render.spark_title(scale, kind)}
+        filter_words = f"  filter: {self.filter.text}" if self.filter.terms else ""
+        sign = self.glyphs.arrow if self.active == "stages" else " "
+        head = f"STAGES {len(stages)}"
+        place = self._position(panel, len(stages))
+        if cells >= 100:
+            rows.append(self._title("stages", head, f"{place}median and P99 over the window{filter_words}", cells))
+            places.append(("stages", -1))
+            count -= 1
+        rows.append(((((sign if cells < 100 else " "), "title"), *header(widths, titles, self.glyphs)), "head" if cells < 100 else ""))
+        places.append(("stages", -1))
+        panel.set(panel.keys, count)
+        for position in panel.visible():
+            row = stages[position]
+            how = (widths, scale, kind, self.glyphs)
+            line = self._cached(("stage", row.class_key, row.stage), row, how, lambda r=row: stage_render.stage_line(r, *how))
+            rows.append(self._row("stages", position, line))
+            places.append(("stages", position))
+        for _ in range(count - len(panel.visible())):
+            rows.append(((), ""))
+            places.append(("", -1))
+
+    def _position(self, panel: Panel, count: int) -> str:
+        return f"{panel.index + 1}/{count}  " if count > panel.height else ""
+
+    def _thread_rows(
+        self,
+        rows: list[Row],
+        places: list[tuple[str, int]],
+        snapshot: Snapshot,
+        entries: list[Entry],
+        involved: set[int],
+        count: int,
+        cells: int,
+    ) -> None:
+        panel = self.panels["threads"]
+        settings = self.app.settings
+        widths = choose(thread_render.COLUMNS, cells - MARGIN, settings.hidden_columns)
+        self._thread_widths = widths
+        is_wide = cells >= 100
+        count = max(count - (1 if is_wide else 0), 0)
+        panel.set([entry.key for entry in entries], count)
+        filter_words = f"  filter: {self.filter.text}" if self.filter.terms else ""
+        sorted_by = f"by {thread_render.TITLES.get(settings.sort, settings.sort)}{' reversed' if self.is_reversed else ''}"
+        groups = "" if settings.group == "none" else f", grouped by {settings.group}"
+        total = len(snapshot.threads)
+        shown = f"{total}" if len(entries) == total else f"{len(entries)} of {total}"
+        if is_wide:
+            detail = f"{self._position(panel, len(entries))}{sorted_by}{groups}{filter_words}"
+            rows.append(self._title("threads", f"THREADS {shown}", detail, cells))
+            places.append(("threads", -1))
+        sign = self.glyphs.arrow if self.active == "threads" else " "
+        titles = {"spark": f"CPU {PERCENT.label}"}
+        line = header(widths, titles, self.glyphs, sorted_by=settings.sort)
+        rows.append((((" " if is_wide else sign, "title"), *line), "" if is_wide else "head"))
+        places.append(("threads", -1))
+        if not entries:
+            why = "no thread passes the filter" if snapshot.threads else self.app.no_threads_reason()
+            rows.append((((f"  {self.glyphs.ascii_only(why)}", "muted"),), ""))
+            places.append(("", -1))
+        for position in panel.visible():
+            rows.append(self._row("threads", position, self._entry_line(entries[position], widths, snapshot, involved)))
+            places.append(("threads", position))
+
+    def _entry_line(self, entry: Entry, widths: Widths, snapshot: Snapshot, involved: set[int]) -> Line:
+        if entry.row is None:
+            assert entry.group is not None
+            return thread_render.group_line(entry.group, widths, snapshot.classes, self.glyphs)
+        row = entry.row
+        is_involved = row.index in involved
+        how = (widths, snapshot.classes, self.glyphs, is_involved, entry.indent)
+        return self._cached(
+            ("thread", row.index),
+            row,
+            how,
+            lambda: thread_render.thread_line(
+                row, widths, snapshot.classes, self.glyphs, is_involved=is_involved, indent=entry.indent
+            ),
+        )
+
+    def _cached(self, key: object, value: object, how: object, make: Callable[[], Line]) -> Line:
+        known = self._lines.get(key)
+        if known is not None and (known[0] is value or known[0] == value) and known[1] == how:
+            return known[2]
+        line = make()
+        if len(self._lines) > 4000:
+            self._lines.clear()
+        self._lines[key] = (value, how, line)
+        return line

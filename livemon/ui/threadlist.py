@@ -1,0 +1,88 @@
+"""Which threads are listed and in what order: filter, sort, group; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+from dataclasses import dataclass
+
+from livemon.model.snapshot import ThreadRow
+from livemon.ui.filtering import Filter
+from livemon.ui.render.threads import Group, thread_value
+
+RESORT_NS = 3_000_000_000
+"""Rows keep their places for this long, so that they don't move under the eye."""
+_TEXTS = {"name": "name", "process": "process", "class": "core_class"}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of the thread panel: a thread or a group."""
+
+    row: ThreadRow | None
+    group: Group | None = None
+    indent: str = ""
+
+    @property
+    def key(self) -> object:
+        """What the selection sticks to."""
+        return self.row.index if self.row is not None else ("group", self.group.key if self.group else "")
+
+
+def sort_key(row: ThreadRow, key: str) -> tuple[int, float | str, int]:
+    """Largest figures first, unknown ones last; texts in order; ties in order of appearance."""
+    if key in _TEXTS:
+        text = getattr(row, _TEXTS[key])
+        return (1, "", row.index) if text is None else (0, str(text).lower(), row.index)
+    value = thread_value(row, key).value
+    return (1, 0.0, row.index) if value is None else (0, -value, row.index)
+
+
+class ThreadList:
+    """Keeps an order between frames and makes the entries of one."""
+
+    def __init__(self) -> None:
+        self._places: dict[int, int] = {}
+        self._sorted_for: tuple[str, bool] | None = None
+        self._sorted_ns = 0
+
+    def ordered(self, rows: Sequence[ThreadRow], key: str, *, is_reversed: bool, at_ns: int, involved: Set[int]) -> list[ThreadRow]:
+        """The rows in order; those taking part in the shown episode first."""
+        is_stale = not 0 <= at_ns - self._sorted_ns < RESORT_NS
+        if is_stale or self._sorted_for != (key, is_reversed):
+            known = sorted(rows, key=lambda row: sort_key(row, key))
+            if is_reversed:
+                known.reverse()
+                known.sort(key=lambda row: sort_key(row, key)[0])
+            self._places = {row.index: place for place, row in enumerate(known)}
+            self._sorted_for, self._sorted_ns = (key, is_reversed), at_ns
+        places = self._places
+        last = len(places)
+        return sorted(rows, key=lambda row: (row.index not in involved, places.get(row.index, last + row.index)))
+
+    @staticmethod
+    def entries(rows: Sequence[ThreadRow], by: str, expanded: Set[str]) -> list[Entry]:
+        """Threads as they are, or gathered into groups (``process``, ``name``, ``role``)."""
+        if by == "none":
+            return [Entry(row) for row in rows]
+        members: dict[str, list[ThreadRow]] = {}
+        for row in rows:
+            members.setdefault(group_key(row, by), []).append(row)
+        out: list[Entry] = []
+        for key, group_rows in members.items():
+            is_expanded = key in expanded
+            out.append(Entry(None, Group(key, tuple(group_rows), is_expanded)))
+            if is_expanded:
+                out.extend(Entry(row, indent="  ") for row in group_rows)
+        return out
+
+
+def group_key(row: ThreadRow, by: str) -> str:
+    """The group that a thread belongs to."""
+    if by == "process":
+        return f"{row.process}:{row.pid}"
+    return row.name if by == "name" else row.role
+
+
+def visible_rows(rows: Sequence[ThreadRow], wanted: Filter) -> list[ThreadRow]:
+    """The rows that pass the filter; threads that have ended stay listed while the window holds them."""
+    return [row for row in rows if wanted.keeps_thread(row)] if wanted.terms else list(rows)

@@ -1,0 +1,167 @@
+"""The one widget: rows of styled text that repaints only the cells that changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich.segment import Segment
+from textual._compositor import CompositorUpdate
+from textual.geometry import Region
+from textual.strip import Strip
+from textual.widget import Widget
+
+from livemon.ui.palettes import Styles
+from livemon.ui.render.line import Row, width
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.console import Console, ConsoleOptions
+    from rich.style import Style
+
+JOIN_GAP = 6
+"""Unchanged cells between two changes that are cheaper to write again than to jump over."""
+
+
+class Changes(CompositorUpdate):
+    """Changed stretches of rows as terminal output: (y, x, segments), styles switched only where they differ."""
+
+    def __init__(self, pieces: Sequence[tuple[int, int, list[Segment]]]) -> None:
+        self._pieces = pieces
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
+        """The segments, for consoles that are not the terminal."""
+        for _, _, segments in self._pieces:
+            yield from segments
+
+    def render_segments(self, console: Console) -> str:
+        """The output, with one style code for each change of style."""
+        out: list[str] = []
+        current = ""
+        system = console._color_system
+        for y, x, segments in self._pieces:
+            out.append(f"\x1b[{y + 1};{x + 1}H")
+            for text, style, _ in segments:
+                codes = "" if style is None or system is None else Strip.render_ansi(style, system)
+                if codes != current:
+                    out.append(f"\x1b[0;{codes}m" if codes else "\x1b[0m")
+                    current = codes
+                out.append(text)
+        if current:
+            out.append("\x1b[0m")
+        return "".join(out)
+
+
+class Canvas(Widget):
+    """Fills its screen with the rows it is given."""
+
+    DEFAULT_CSS = "Canvas { width: 100%; height: 100%; }"
+    can_focus = False
+
+    def __init__(self, styles: Styles) -> None:
+        super().__init__()
+        self._looks = styles
+        self._rows: list[Row] = []
+        self._strips: list[Strip] = []
+        self._shape = (0, 0)
+        self.painted_cells = 0
+        """Cells written since the start; tests hold the screens to it."""
+
+    def show(self, rows: Sequence[Row]) -> None:
+        """Draw these rows from the top; only what differs from what is shown is painted."""
+        shape = (self.size.width, self.size.height)
+        cells, height = shape
+        if cells <= 0 or height <= 0:
+            return
+        is_whole = shape != self._shape
+        wanted = list(rows[:height])
+        wanted += [((), "")] * (height - len(wanted))
+        before = self._rows
+        pieces: list[tuple[int, int, list[Segment]]] = []
+        strips = [] if is_whole else self._strips
+        for y, row in enumerate(wanted):
+            if is_whole:
+                strips.append(self._strip(row, cells))
+            elif row is not before[y] and row != before[y]:
+                strip = self._strip(row, cells)
+                pieces.extend((y, x, segments) for x, segments in differences(strips[y], strip))
+                strips[y] = strip
+        self._rows, self._strips, self._shape = wanted, strips, shape
+        if is_whole:
+            self.painted_cells += cells * height
+            self.refresh()
+        elif pieces:
+            self._paint(pieces)
+
+    def repaint(self, styles: Styles | None = None) -> None:
+        """Make everything anew (another theme, a screen that something else wrote on)."""
+        if styles is not None:
+            self._looks = styles
+        self._shape = (0, 0)
+        self.show(self._rows)
+
+    def _paint(self, pieces: list[tuple[int, int, list[Segment]]]) -> None:
+        self.painted_cells += sum(sum(width(s.text) for s in segments) for _, _, segments in pieces)
+        app = self.app
+        if app.is_headless or self.screen is not app.screen:
+            self.refresh(*(Region(0, y, self.size.width, 1) for y in sorted({y for y, _, _ in pieces})))
+        else:
+            app._display(self.screen, Changes(pieces))
+
+    def _strip(self, row: Row, cells: int) -> Strip:
+        line, base = row
+        get = self._looks.get
+        segments: list[Segment] = []
+        left = cells
+        for text, name in line:
+            have = width(text)
+            if have > left:
+                break
+            segments.append(Segment(text, get(name, base)))
+            left -= have
+        if left > 0:
+            segments.append(Segment(" " * left, get("", base)))
+        return Strip(segments, cells)
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """The strips inside ``crop`` as they are; blank where nothing was shown yet."""
+        blank = self._looks.get("")
+        strips = self._strips[crop.y : crop.bottom]
+        if crop.x or crop.width != self._shape[0]:
+            strips = [strip.crop_extend(crop.x, crop.right, blank) for strip in strips]
+        return strips + [Strip.blank(crop.width, blank)] * (crop.height - len(strips))
+
+
+def differences(old: Strip, new: Strip) -> list[tuple[int, list[Segment]]]:
+    """The stretches of ``new`` that differ from ``old``: (first cell, segments)."""
+    was, now = _cells(old), _cells(new)
+    if was is None or now is None or len(was) != len(now):
+        return [(0, list(new))]
+    runs: list[list[int]] = []
+    for x, (before, after) in enumerate(zip(was, now, strict=True)):
+        if before != after:
+            if runs and x - runs[-1][1] <= JOIN_GAP:
+                runs[-1][1] = x + 1
+            else:
+                runs.append([x, x + 1])
+    out: list[tuple[int, list[Segment]]] = []
+    for first, end in runs:
+        segments: list[Segment] = []
+        text, style = "", now[first][1]
+        for letter, letter_style in now[first:end]:
+            if letter_style is not style:
+                segments.append(Segment(text, style))
+                text, style = "", letter_style
+            text += letter
+        segments.append(Segment(text, style))
+        out.append((first, segments))
+    return out
+
+
+def _cells(strip: Strip) -> list[tuple[str, Style | None]] | None:
+    """One entry a cell; ``None`` when a character is not one cell wide."""
+    cells: list[tuple[str, Style | None]] = []
+    for text, style, _ in strip:
+        cells.extend((letter, style) for letter in text)
+    return cells if len(cells) == strip.cell_length else None

@@ -1,0 +1,64 @@
+"""Runs the screens over the scripted session on the real terminal; the pty tests start it.
+
+Options by environment: SCRIPTED_THREADS, SCRIPTED_LIVE (a session growing in real time), SCRIPTED_CRASH
+(an exception after that many seconds), SCRIPTED_FPS, SCRIPTED_ASCII, SCRIPTED_OPEN (seconds that opening takes).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from livemon.model.errors import LivemonError
+from livemon.model.snapshot import ViewSource
+from livemon.ui.app import run_app
+from livemon.ui.settings import Progress, Settings
+from tests.ui.scripted import ScriptedSource
+
+
+class Growing(ScriptedSource):
+    """Its end moves with the clock, in steps of a tick."""
+
+    def __init__(self, **options: object) -> None:
+        super().__init__(is_live=True, **options)  # type: ignore[arg-type]
+        self._t0 = time.monotonic()
+        self._end0 = float(os.environ.get("SCRIPTED_END", "120"))
+        self._crash_s = float(os.environ.get("SCRIPTED_CRASH", "0"))
+
+    def poll(self) -> bool:
+        elapsed = time.monotonic() - self._t0
+        if self._crash_s and elapsed > self._crash_s:
+            raise RuntimeError("scripted failure")
+        self.end_s = self._end0 + round(elapsed, 1)
+        return super().poll()
+
+
+def main() -> int:
+    threads = int(os.environ.get("SCRIPTED_THREADS", "10"))
+    is_live = os.environ.get("SCRIPTED_LIVE") or os.environ.get("SCRIPTED_CRASH")
+    opening_s = float(os.environ.get("SCRIPTED_OPEN", "0"))
+
+    def make() -> ScriptedSource:
+        return Growing(threads=threads) if is_live else ScriptedSource(threads=threads)
+
+    def load(progress: Progress) -> ViewSource:
+        for step in range(20):
+            progress(step / 20, f"reading the session: {step * 5} of 100 MB")
+            time.sleep(opening_s / 20)
+        return make()
+
+    settings = Settings(
+        fps=float(os.environ.get("SCRIPTED_FPS", "4")),
+        ascii=bool(os.environ.get("SCRIPTED_ASCII")),
+        theme=os.environ.get("SCRIPTED_THEME", "auto"),  # type: ignore[arg-type]
+    )
+    try:
+        return run_app(load if opening_s else make(), settings)
+    except LivemonError as error:
+        print(f"livemon: {error}", file=sys.stderr)
+        return error.exit_code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
