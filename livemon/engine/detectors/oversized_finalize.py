@@ -26,6 +26,7 @@ from livemon.engine.classes import Classified, Classifier, Group
 from livemon.engine.finalize_figures import Interval, Run, is_other_level
 from livemon.engine.quantiles import median, midmean
 from livemon.model.criteria import Criteria
+from livemon.model.facts import SessionFacts
 from livemon.model.findings import Finding, FindingChange, OversizedFinalize
 from livemon.model.samples import Samples
 
@@ -78,9 +79,14 @@ class _GroupState:
 
 
 class OversizedFinalizeDetector:
-    """Finds oversized finalize stages; see the theory at the head of the file."""
+    """Finds oversized finalize stages; see the theory at the head of the file.
 
-    def __init__(self, criteria: Criteria) -> None:
+    Args:
+        criteria: Budget, ratio, window; roles and class keys.
+        facts: Not needed: what a line says is enough.
+    """
+
+    def __init__(self, criteria: Criteria, facts: SessionFacts | None = None) -> None:
         self._rules = criteria.finalize
         self._needed, self._window = criteria.finalize.open_of
         self._classifier = Classifier(criteria)

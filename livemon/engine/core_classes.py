@@ -1,0 +1,37 @@
+"""Which core classes count as efficiency cores, and the class of a CPU number, as arrays for many threads."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from livemon.model.criteria import Criteria
+from livemon.model.facts import SessionFacts
+
+_EFFICIENCY_NAMES = frozenset({"e", "lp-e", "lpe", "little", "efficiency", "efficient", "atom", "silver"})
+"""What counts when neither the criteria nor the topology say."""
+
+
+class CoreClasses:
+    """The core classes of a session under one set of criteria."""
+
+    def __init__(self, criteria: Criteria, facts: SessionFacts) -> None:
+        named = criteria.causes.efficiency_classes or facts.topology.efficiency_classes
+        self._efficiency = frozenset(name.lower() for name in named) or _EFFICIENCY_NAMES
+        self.names = facts.topology.classes
+        """Classes of the topology, fastest first."""
+        known = [cpu for cpu in facts.topology.cpus if cpu.core_class in self.names]
+        self.cpu_class: npt.NDArray[np.int64] = np.full(max((c.cpu for c in known), default=-1) + 2, -1, np.int64)
+        """(highest CPU number + 2,) int64: position in ``names`` of each CPU; -1 unknown, also for CPU -1."""
+        for cpu in known:
+            self.cpu_class[cpu.cpu] = self.names.index(cpu.core_class)
+        self.is_hybrid = len(self.names) > 1
+        """Whether the machine has core classes to tell apart by CPU number."""
+
+    def is_efficiency(self, core_class: str) -> bool:
+        """Whether a class counts as efficiency cores."""
+        return core_class.lower() in self._efficiency
+
+    def classes_of(self, cpus: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Position in ``names`` for each CPU number; -1 where it is not known."""
+        return self.cpu_class[np.clip(cpus, -1, len(self.cpu_class) - 1)]

@@ -1,0 +1,130 @@
+"""What every thread did over the whole session: CPU time, placement, IPC, cycle rate, waiting, migrations."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from livemon.engine.core_classes import CoreClasses
+from livemon.engine.tick_deltas import MAX_THREADS, Ints, TickDelta, TickDeltas
+from livemon.model.judgement import ThreadStats
+from livemon.model.samples import ThreadGone, ThreadInfo, ThreadTick
+
+IPC_FLOOR_NS = 1_000_000
+"""CPU time under which IPC and cycle rate are not given: counters start and stop inside it."""
+
+
+class _Sums:
+    """Growing columns by thread index."""
+
+    def __init__(self) -> None:
+        self._columns: dict[tuple[str, str], Ints] = {}
+
+    def add(self, name: str, core_class: str, index: Ints, values: Ints) -> None:
+        column = self._columns.get((name, core_class))
+        need = int(index.max()) + 1 if len(index) else 0
+        if column is None or len(column) < need:
+            grown = np.zeros(max(64, 2 * need), np.int64)
+            if column is not None:
+                grown[: len(column)] = column
+            column = self._columns[name, core_class] = grown
+        column[index] += values
+
+    def get(self, name: str, core_class: str, thread: int) -> int:
+        column = self._columns.get((name, core_class))
+        return int(column[thread]) if column is not None and thread < len(column) else 0
+
+
+class ThreadTotals:
+    """Sums by thread; livemon's own threads are left out."""
+
+    def __init__(self, cores: CoreClasses) -> None:
+        self._cores = cores
+        self._deltas = TickDeltas()
+        self._infos: dict[int, ThreadInfo] = {}
+        self._sums = _Sums()
+        self._classes: list[str] = []
+
+    @property
+    def resets(self) -> int:
+        """Counters that went backwards."""
+        return self._deltas.resets
+
+    @property
+    def ignored(self) -> int:
+        """Readings that were not followed, as there were too many threads."""
+        return self._deltas.ignored
+
+    def meet(self, info: ThreadInfo) -> None:
+        """A thread was found, or is now called otherwise."""
+        if 0 <= info.index < MAX_THREADS:
+            self._infos[info.index] = info
+
+    def end(self, gone: ThreadGone) -> None:
+        """A thread ended."""
+        self._deltas.forget(gone.index)
+
+    def update(self, tick: ThreadTick) -> TickDelta:
+        """Take a tick; returns its differences."""
+        delta = self._deltas.update(tick)
+        index, sums = delta.index, self._sums
+        sums.add("cpu", "", index, delta.cpu_ns)
+        sums.add("cpu_known", "", index, delta.cpu_known.astype(np.int64))
+        sums.add("delay", "", index, delta.delay_ns)
+        sums.add("delay_known", "", index, delta.delay_known.astype(np.int64))
+        sums.add("hops", "", index, delta.hops)
+        sums.add("where_known", "", index, (delta.last_cpu >= 0).astype(np.int64))
+        for c in delta.classes:
+            if c.core_class not in self._classes:
+                self._classes.append(c.core_class)
+            sums.add("cpu", c.core_class, index, c.cpu_ns)
+            sums.add("cycles", c.core_class, index, c.cycles)
+            sums.add("instructions", c.core_class, index, c.instructions)
+            sums.add("counted", c.core_class, index, c.counted_cpu_ns)
+        if not delta.classes and self._cores.is_hybrid:
+            where = self._cores.classes_of(delta.last_cpu)
+            for position, name in enumerate(self._cores.names):
+                sums.add("estimated", name, index, np.where(where == position, delta.cpu_ns, 0))
+        return delta
+
+    def get(self) -> tuple[ThreadStats, ...]:
+        """Every thread that was seen, most CPU time first."""
+        rows = [self._stats(info) for info in self._infos.values() if not info.is_self]
+        return tuple(sorted(rows, key=lambda row: (-(row.cpu_ms or 0.0), row.pid, row.tid)))
+
+    def _stats(self, info: ThreadInfo) -> ThreadStats:
+        thread, sums = info.index, self._sums
+        cycles = sum(sums.get("cycles", name, thread) for name in self._classes)
+        instructions = sum(sums.get("instructions", name, thread) for name in self._classes)
+        counted = sum(sums.get("counted", name, thread) for name in self._classes)
+        share, source = self._placement(thread)
+        rates = []
+        for name in self._classes:
+            ns = sums.get("counted", name, thread)
+            rates.append((name, sums.get("cycles", name, thread) / ns if ns >= IPC_FLOOR_NS else None))
+        return ThreadStats(
+            pid=info.pid,
+            tid=info.tid,
+            name=info.name,
+            cpu_ms=sums.get("cpu", "", thread) / 1e6 if sums.get("cpu_known", "", thread) else None,
+            efficiency_share=share,
+            efficiency_share_from=source,
+            ipc=instructions / cycles if cycles > 0 and counted >= IPC_FLOOR_NS else None,
+            cycles_per_ns=tuple(rates),
+            run_delay_ms=sums.get("delay", "", thread) / 1e6 if sums.get("delay_known", "", thread) else None,
+            migrations=sums.get("hops", "", thread) if sums.get("where_known", "", thread) else None,
+        )
+
+    def _placement(self, thread: int) -> tuple[float | None, str]:
+        """Efficiency share and where it comes from, or why it is unknown."""
+        for kind, names, source in (
+            ("cpu", self._classes, "counters"),
+            ("estimated", list(self._cores.names), "last_cpu"),
+        ):
+            if len(names) > 1 or any(self._cores.is_efficiency(name) for name in names):
+                by_class = {name: self._sums.get(kind, name, thread) for name in names}
+                whole = sum(by_class.values())
+                if whole > 0:
+                    return sum(v for name, v in by_class.items() if self._cores.is_efficiency(name)) / whole, source
+        if self._classes or self._cores.is_hybrid:
+            return None, "no CPU time seen" if len(self._classes) != 1 else "counters of one core class only"
+        return None, "one core class" if len(self._cores.names) == 1 else "core classes unknown"
