@@ -85,9 +85,10 @@ def _table(table: Table, width: int, is_coloured: bool, said: set[str]) -> Itera
     texts = [i for i in shown if not table.columns[i].is_number]
     # A last column of text wraps under itself; other text columns are cut with an ellipsis.
     wraps = bool(texts) and texts[-1] == shown[-1]
-    if total() > width and texts:
-        widest = texts[-1] if wraps else max(texts, key=lambda i: widths[i])
-        widths[widest] = max(12, widths[widest] - (total() - width))
+    for column in sorted(texts, key=lambda i: (not (wraps and i == shown[-1]), -widths[i])):
+        excess = total() - width
+        if excess > 0:
+            widths[column] = max(min(12, widths[column]), widths[column] - excess)
     yield _styled(
         "  ".join(_cell(table.columns[i].title, widths[i], table.columns[i].is_number) for i in shown), "2", is_coloured
     ).rstrip()
