@@ -16,12 +16,13 @@ from collections.abc import Sequence
 from livemon.collect.perf_accounts import Account, class_columns, share_out
 from livemon.collect.perf_errors import explain
 from livemon.collect.perf_groups import ClassEvents
-from livemon.collect.perf_layer import EXCLUDE_KERNEL, PERF_TYPE_HARDWARE, PerfLayer
+from livemon.collect.perf_layer import PerfLayer
+from livemon.collect.perf_probe import SWITCHED_OFF, close_group, open_group, probe
 from livemon.collect.procfs_table import Thread, ThreadTable
 from livemon.collect.thread_opening import Descriptors
 from livemon.collect.threads import SamplingOptions
 from livemon.model.clock import Clock
-from livemon.model.facts import Capability, Topology
+from livemon.model.facts import Topology
 from livemon.model.samples import ClassColumns, Lost, Note, Sample
 
 _SECOND_NS = 1_000_000_000
@@ -83,15 +84,15 @@ class ThreadCounters:
         self._descriptors = descriptors
         self._clock = clock
         self._root = root
-        self._events: list[ClassEvents] = []
-        self._flags = 0
         self._waiting: deque[CountedThread] = deque()
         self._counted: dict[int, CountedThread] = {}
         """By thread index."""
         self._is_on = options.counters
         self._next_second_ns = 0
         self._told: set[str] = set()
-        self.capabilities = self._probe(events)
+        probed = probe(layer, events, root=root) if options.counters else SWITCHED_OFF
+        self._events, self._flags = probed.usable, probed.flags
+        self.capabilities = probed.capabilities
 
     def add(self, thread: Thread) -> None:
         """A new thread: gets its groups at the next ``follow``."""
@@ -176,37 +177,6 @@ class ThreadCounters:
         core_class = self._class_of.get(table.last_cpus[thread.position])
         return next((k for k, events in enumerate(self._events) if events.core_class == core_class), 0)
 
-    # -- which machine, which rights
-
-    def _probe(self, events: Sequence[ClassEvents]) -> tuple[Capability, ...]:
-        """Find out on livemon itself which groups this machine and user may open."""
-        if not self._options.counters:
-            return (Capability("hardware counters", False, "switched off with --no-counters", "leave the option out"),)
-        if not events:
-            return (Capability("hardware counters", False, *explain(errno.ENOENT, self._root)),)
-        return tuple(self._probe_class(event) for event in events)
-
-    def _probe_class(self, event: ClassEvents) -> Capability:
-        name = f"hardware counters {event.core_class}"
-        refusal: OSError | None = None
-        for flags in sorted({self._flags, EXCLUDE_KERNEL}):
-            try:
-                members, has_instructions = self._open_group(event, 0, flags)
-            except OSError as error:
-                refusal = error
-                continue
-            self._close_group(members)
-            self._flags = flags
-            self._events.append(event)
-            what = "cycles and instructions" if has_instructions else "cycles; this PMU counts no instructions"
-            where = (
-                "user space only, as perf_event_paranoid is 2" if flags & EXCLUDE_KERNEL else "user space and kernel"
-            )
-            note = "" if event.is_exclusive else "; one PMU for several classes: it can't tell them apart"
-            return Capability(name, True, f"{event.pmu}: {what} ({where}){note}")
-        what = "hardware counters" if event.kind == PERF_TYPE_HARDWARE else f"{event.pmu} counters"
-        return Capability(name, False, *explain(refusal.errno if refusal else None, self._root, what))
-
     # -- attaching
 
     def _attach_waiting(self, now_ns: int, out: list[Sample]) -> int:
@@ -230,7 +200,7 @@ class ThreadCounters:
     def _attach(self, counted: CountedThread, now_ns: int, out: list[Sample]) -> bool:
         for event, account in zip(self._events, counted.accounts, strict=True):
             try:
-                account.reopen(*self._open_group(event, counted.thread.tid, self._flags))
+                account.reopen(*open_group(self._layer, event, counted.thread.tid, self._flags))
             except OSError as error:
                 self._detach(counted)
                 if error.errno != errno.ESRCH:
@@ -250,25 +220,10 @@ class ThreadCounters:
             )
         self._tell(key, now_ns, out, explain(error.errno, self._root, "counters of a thread"))
 
-    def _open_group(self, event: ClassEvents, tid: int, flags: int) -> tuple[list[int], bool]:
-        """A group's descriptors, and whether it has instructions beside cycles."""
-        leader = self._layer.open(event.kind, event.cycles, tid, -1, flags)
-        try:
-            return [leader, self._layer.open(event.kind, event.instructions, tid, leader, flags)], True
-        except OSError as error:
-            if error.errno in {errno.ENOENT, errno.EOPNOTSUPP, errno.EINVAL}:
-                return [leader], False
-            self._layer.close(leader)
-            raise
-
-    def _close_group(self, members: list[int]) -> None:
-        for descriptor in reversed(members):
-            self._layer.close(descriptor)
-
     def _detach(self, counted: CountedThread) -> None:
         counted.is_attached = False
         for account in counted.accounts:
-            self._close_group(account.members)
+            close_group(self._layer, account.members)
             self._descriptors.left += len(account.members)
             account.members = []
 
