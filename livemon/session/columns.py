@@ -1,0 +1,233 @@
+"""Columns to bytes and back: integers, texts and decimals, without numpy (the recorder must stay small).
+
+An integer column is written in the narrowest signed width that holds it, its bytes transposed into
+planes (all low bytes, then all second bytes, …): the high planes are nearly constant, which is what
+the compressor needs. A column of equal values is one value. Decimals are kept as scaled integers
+when that gives back exactly the same floats, else as IEEE doubles: what is read is always what was
+written.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from array import array
+from collections.abc import Sequence
+from itertools import accumulate
+from operator import sub
+
+_EMPTY, _SAME, _JSON = 0, 1, 2
+_WIDTHS = (("b", 1 << 7), ("h", 1 << 15), ("i", 1 << 31), ("q", 1 << 63))
+_CODES = {"b": 3, "h": 4, "i": 5, "q": 6}
+_TYPES = {code: letter for letter, code in _CODES.items()}
+_SEPARATOR = "\x1f"
+_JOINED, _TEXT_JSON, _TEXT_SAME = 0, 1, 2
+_SCALES = (1, 100, 1000, 1_000_000)
+_DOUBLES = len(_SCALES)
+_IS_BIG_ENDIAN = sys.byteorder == "big"
+
+
+class ColumnError(ValueError):
+    """The bytes are not what this version writes."""
+
+
+class Cursor:
+    """A place in the bytes of a block."""
+
+    __slots__ = ("at", "data")
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.at = 0
+
+    def byte(self) -> int:
+        """The next byte."""
+        at = self.at
+        self.at = at + 1
+        if at >= len(self.data):
+            raise ColumnError("block ends early")
+        return self.data[at]
+
+    def varint(self) -> int:
+        """The next unsigned LEB128 number."""
+        value = shift = 0
+        while True:
+            byte = self.byte()
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                return value
+            shift += 7
+
+    def take(self, count: int) -> bytes:
+        """The next ``count`` bytes."""
+        start = self.at
+        self.at = start + count
+        if self.at > len(self.data):
+            raise ColumnError("block ends early")
+        return self.data[start : self.at]
+
+
+def put_varint(out: bytearray, value: int) -> None:
+    """Append an unsigned LEB128 number."""
+    while value > 0x7F:
+        out.append((value & 0x7F) | 0x80)
+        value >>= 7
+    out.append(value)
+
+
+def put_bytes(out: bytearray, data: bytes) -> None:
+    """Append bytes with their length."""
+    put_varint(out, len(data))
+    out += data
+
+
+def get_bytes(cursor: Cursor) -> bytes:
+    """Read what ``put_bytes`` wrote."""
+    return cursor.take(cursor.varint())
+
+
+def put_ints(out: bytearray, values: Sequence[int]) -> None:
+    """Append a column of integers."""
+    if not values:
+        out.append(_EMPTY)
+        return
+    low, high = min(values), max(values)
+    if low == high:
+        out.append(_SAME)
+        put_varint(out, len(values))
+        put_varint(out, low << 1 if low >= 0 else (~low << 1) | 1)
+        return
+    letter = next((letter for letter, limit in _WIDTHS if -limit <= low and high < limit), None)
+    if letter is None:
+        out.append(_JSON)
+        put_bytes(out, json.dumps(list(values)).encode())
+        return
+    narrow = array(letter, values)
+    if _IS_BIG_ENDIAN:
+        narrow.byteswap()
+    raw = narrow.tobytes()
+    width = narrow.itemsize
+    out.append(_CODES[letter])
+    put_varint(out, len(values))
+    for plane in range(width):
+        out += raw[plane::width]
+
+
+def get_ints(cursor: Cursor) -> Sequence[int]:
+    """Read a column of integers, as an array of its own width (a list beyond 64 bits)."""
+    code = cursor.byte()
+    if code == _EMPTY:
+        return array("q")
+    if code == _SAME:
+        count, value = cursor.varint(), cursor.varint()
+        number = ~(value >> 1) if value & 1 else value >> 1
+        return array("q", (number,)) * count if -(1 << 63) <= number < 1 << 63 else [number] * count
+    if code == _JSON:
+        listed: list[int] = json.loads(get_bytes(cursor))
+        return listed
+    letter = _TYPES.get(code)
+    if letter is None:
+        raise ColumnError(f"unknown integer column {code}")
+    count = cursor.varint()
+    narrow = array(letter)
+    width = narrow.itemsize
+    raw = bytearray(count * width)
+    for plane in range(width):
+        raw[plane::width] = cursor.take(count)
+    narrow.frombytes(raw)
+    if _IS_BIG_ENDIAN:
+        narrow.byteswap()
+    return narrow
+
+
+def put_steps(out: bytearray, values: Sequence[int]) -> None:
+    """Append a column whose neighbours are close (times, offsets, line numbers): first value, then steps."""
+    put_ints(out, values[:1])
+    put_ints(out, list(map(sub, values[1:], values)))
+
+
+def get_steps(cursor: Cursor) -> list[int]:
+    """Read what ``put_steps`` wrote."""
+    first = get_ints(cursor)
+    steps = get_ints(cursor)
+    return list(accumulate(steps, initial=first[0])) if first else []
+
+
+def put_texts(out: bytearray, values: Sequence[str]) -> None:
+    """Append a column of texts."""
+    put_varint(out, len(values))
+    if not values:
+        return
+    first = values[0]
+    if len(values) > 1 and values.count(first) == len(values):
+        out.append(_TEXT_SAME)
+        put_bytes(out, json.dumps(first).encode())
+        return
+    joined = _SEPARATOR.join(values)
+    if joined.count(_SEPARATOR) == len(values) - 1:
+        try:
+            data = joined.encode()
+        except UnicodeEncodeError:
+            pass
+        else:
+            out.append(_JOINED)
+            put_bytes(out, data)
+            return
+    out.append(_TEXT_JSON)
+    put_bytes(out, json.dumps(list(values)).encode())
+
+
+def get_texts(cursor: Cursor) -> list[str]:
+    """Read a column of texts."""
+    count = cursor.varint()
+    if not count:
+        return []
+    mode, data = cursor.byte(), get_bytes(cursor)
+    if mode == _JOINED:
+        return data.decode().split(_SEPARATOR)
+    if mode == _TEXT_SAME:
+        return [json.loads(data)] * count
+    if mode == _TEXT_JSON:
+        texts: list[str] = json.loads(data)
+        return texts
+    raise ColumnError(f"unknown text column {mode}")
+
+
+def put_floats(out: bytearray, values: Sequence[float]) -> None:
+    """Append a column of floats, as scaled integers where that is exact."""
+    for code, scale in enumerate(_SCALES):
+        try:
+            scaled = [round(value * scale) for value in values]
+        except (OverflowError, ValueError):
+            break
+        if max(scaled, default=0) < 1 << 53 and [number / scale for number in scaled] == values:
+            out.append(code)
+            put_ints(out, scaled)
+            return
+    doubles = array("d", values)
+    if _IS_BIG_ENDIAN:
+        doubles.byteswap()
+    raw = doubles.tobytes()
+    out.append(_DOUBLES)
+    put_varint(out, len(values))
+    for plane in range(8):
+        out += raw[plane::8]
+
+
+def get_floats(cursor: Cursor) -> list[float]:
+    """Read a column of floats."""
+    code = cursor.byte()
+    if code < _DOUBLES:
+        scale = _SCALES[code]
+        return [number / scale for number in get_ints(cursor)]
+    if code != _DOUBLES:
+        raise ColumnError(f"unknown float column {code}")
+    count = cursor.varint()
+    raw = bytearray(count * 8)
+    for plane in range(8):
+        raw[plane::8] = cursor.take(count)
+    doubles = array("d")
+    doubles.frombytes(raw)
+    if _IS_BIG_ENDIAN:
+        doubles.byteswap()
+    return doubles.tolist()

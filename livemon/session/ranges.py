@@ -1,0 +1,86 @@
+"""Blocks to samples for the reader, and the short read of a stretch."""
+
+from __future__ import annotations
+
+from livemon.model.samples import Sample, ThreadTick
+from livemon.session.batch import Chain
+from livemon.session.codec import load_batch
+from livemon.session.columns import ColumnError
+from livemon.session.damage import DamageLog
+from livemon.session.decoder import Decoder, full_state
+from livemon.session.encoder import Encoder
+from livemon.session.format import THINNED, Block
+from livemon.session.source import BlockSource
+
+
+def decode_block(decoder: Decoder, block: Block, damage: DamageLog, after_ns: int | None) -> list[Sample]:
+    """The samples of a block; none, and a message, if it is damaged."""
+    if block.is_intact():
+        try:
+            samples = decoder.decode(load_batch(block.data))
+        except ColumnError:
+            pass
+        else:
+            if block.level == THINNED:
+                decoder.lose()
+            return samples
+    damage.bad_block(block.id, len(block.data), after_ns)
+    decoder.lose()
+    return []
+
+
+def samples_already(block: Block, seen: int) -> int:
+    """How many samples of a merged block were in the appends up to ``seen``."""
+    if block.level == THINNED:
+        return block.samples
+    return sum(load_batch(block.data).appends[: seen - block.id + 1])
+
+
+def read_range(source: BlockSource, start_ns: int, end_ns: int) -> list[Sample]:
+    """See ``SessionReader.read_range``."""
+    decoder = Decoder()
+    found: list[Sample] = []
+    state: ThreadTick | None = None
+    after_ns: int | None = None
+    expected: int | None = None
+    for block in source.blocks_for(start_ns, end_ns):
+        if expected is not None and block.id > expected:
+            source.damage.hole(expected, block.id - 1, after_ns, block.start_ns)
+            decoder.lose()
+        before = _chain_at(block, decoder)
+        samples = decode_block(decoder, block, source.damage, after_ns)
+        if block.start_ns < start_ns and before is not None:
+            early = [sample for sample in samples if sample.arrival_ns < start_ns]
+            state = full_state(_moved_on(before, early))
+        found += [sample for sample in samples if start_ns <= sample.arrival_ns <= end_ns]
+        expected, after_ns = block.last_id + 1, block.end_ns
+    return _preamble(source, start_ns, found, state) + found
+
+
+def _chain_at(block: Block, decoder: Decoder) -> Chain | None:
+    """The newest values before a block's own samples."""
+    if block.has_state and block.is_intact():
+        return load_batch(block.data).state
+    return None if decoder.chain is None else decoder.chain.without_gone()
+
+
+def _moved_on(chain: Chain, samples: list[Sample]) -> Chain:
+    encoder = Encoder()
+    encoder.chain = chain
+    encoder.needs_state = False
+    encoder.encode(samples)
+    return encoder.chain
+
+
+def _preamble(source: BlockSource, start_ns: int, found: list[Sample], state: ThreadTick | None) -> list[Sample]:
+    """What must be known to read the stretch."""
+    wanted = set() if state is None else set(state.index)
+    for sample in found:
+        if isinstance(sample, ThreadTick):
+            wanted.update(sample.index)
+    infos = source.thread_infos(start_ns - 1)
+    preamble: list[Sample] = [*source.log_streams(start_ns - 1)]
+    preamble += [infos[index] for index in sorted(wanted) if index in infos]
+    if state is not None:
+        preamble.append(state)
+    return preamble

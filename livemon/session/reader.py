@@ -1,0 +1,141 @@
+"""Reads a session: all of it, what is new, or a stretch; beside a recorder or after it.
+
+A reader never holds a transaction between calls, so the recorder's log can always be written back. A
+block whose checksum is wrong, and a hole in the ids, is never read around: what depends on it is left
+out until the next full state, and ``damage`` says from when to when.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections import deque
+from pathlib import Path
+from typing import Literal
+
+from livemon.model.errors import SessionError
+from livemon.model.facts import SessionFacts
+from livemon.model.samples import Sample
+from livemon.session.decoder import Decoder
+from livemon.session.format import Block
+from livemon.session.ranges import decode_block, read_range, samples_already
+from livemon.session.recorder_state import RecorderState
+from livemon.session.source import BlockSource
+
+_BATCH_BLOCKS = 256
+_BATCH_BYTES = 8 << 20
+
+
+class SessionReader:
+    """A session that is read.
+
+    Raises:
+        SessionError: There is no such session, it is of a newer format, or nothing of it can be read.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path).absolute()
+        self._source = BlockSource(self.path)
+        self.facts: SessionFacts = self._source.facts
+        self.rewind()
+
+    def rewind(self) -> None:
+        """Start the next ``read_new`` at the beginning."""
+        self._decoder = Decoder()
+        self._seen = 0
+        self._end_ns: int | None = None
+        self._pending: deque[Sample] = deque()
+
+    @property
+    def damage(self) -> tuple[str, ...]:
+        """What is wrong with the file, in words, as far as it was read; empty for a sound session."""
+        return self._source.damage.messages()
+
+    @property
+    def recorder(self) -> RecorderState:
+        """Who records or recorded it, and whether they still do."""
+        return self._source.recorder()
+
+    @property
+    def bounds_ns(self) -> tuple[int, int] | None:
+        """Arrival of the first and the newest sample; ``None`` for an empty session."""
+        return self._source.bounds_ns()
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of the session's files."""
+        return sum(
+            file.stat().st_size for file in (self.path, self.path.with_name(self.path.name + "-wal")) if file.exists()
+        )
+
+    def anchors(self) -> list[tuple[int, int]]:
+        """(session ns, unix ns) pairs of the whole session, without reading its samples."""
+        return self._source.anchors()
+
+    def read_new(self, limit: int | None = None) -> list[Sample]:
+        """Everything after the last call, in recorded order; at most ``limit`` samples."""
+        pending = self._pending
+        while limit is None or len(pending) < limit:
+            blocks = self._source.blocks_after(self._seen, _BATCH_BLOCKS, _BATCH_BYTES)
+            if not blocks:
+                break
+            for block in blocks:
+                pending.extend(self._take(block))
+        if limit is None or limit >= len(pending):
+            samples = list(pending)
+            pending.clear()
+            return samples
+        return [pending.popleft() for _ in range(limit)]
+
+    def _take(self, block: Block) -> list[Sample]:
+        """The samples of the next block that were not returned before."""
+        if block.last_id <= self._seen:
+            return []
+        if block.id > self._seen + 1:
+            self._source.damage.hole(self._seen + 1, block.id - 1, self._end_ns, block.start_ns)
+            self._decoder.lose()
+        samples = decode_block(self._decoder, block, self._source.damage, self._end_ns)
+        if block.id <= self._seen:
+            # Rows that were read one by one have been merged with later ones meanwhile.
+            samples = samples[samples_already(block, self._seen) :]
+        self._seen = block.last_id
+        self._end_ns = block.end_ns
+        return samples
+
+    def read_range(self, start_ns: int, end_ns: int) -> list[Sample]:
+        """The samples that arrived in ``[start_ns, end_ns]``, in recorded order.
+
+        Before them come the streams, the threads that appear (as they were known at the start) and,
+        unless the session begins later, one keyframe ``ThreadTick`` with every live thread's newest
+        readings at the start (its ``arrival_ns`` is when the last of them was read). A short read:
+        at most one packed block and what is asked for.
+        """
+        return read_range(self._source, start_ns, end_ns)
+
+    def add_mark(self, text: str, t_ns: int, origin: Literal["log", "key", "command", "signal"] = "command") -> None:
+        """Ask the recorder to put a mark into the session.
+
+        Raises:
+            SessionError: The session can't be written, or nobody records it.
+        """
+        self._write("INSERT INTO mark_request (t_ns, text, origin) VALUES (?,?,?)", (t_ns, text, origin))
+
+    def keep(self, start_ns: int, end_ns: int, reason: str) -> None:
+        """Ask that a stretch (with half a minute around it) stays at full detail when room is made.
+
+        Raises:
+            SessionError: The session can't be written.
+        """
+        self._write("INSERT OR IGNORE INTO keep (start_ns, end_ns, reason) VALUES (?,?,?)", (start_ns, end_ns, reason))
+
+    def _write(self, statement: str, values: tuple[int | str, ...]) -> None:
+        try:
+            with contextlib.closing(sqlite3.connect(self.path, timeout=2.0)) as db, db:
+                db.execute(statement, values)
+        except sqlite3.Error as error:
+            raise SessionError(f"can't write into {self.path}: {error}") from None
+
+    def close(self) -> None:
+        """Let go of the session."""
+        self._source.close()

@@ -1,0 +1,207 @@
+"""Where a reader gets its blocks: through SQLite, and past it when the file is damaged."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from livemon.model.clock import WallMapping
+from livemon.model.errors import SessionError
+from livemon.model.facts import SessionFacts
+from livemon.model.samples import ClockAnchor, LogStream, ThreadInfo
+from livemon.session import tables
+from livemon.session.batch import KINDS, Row
+from livemon.session.codec import load_batch
+from livemon.session.columns import ColumnError
+from livemon.session.damage import DamageLog, clock_text
+from livemon.session.facts_json import facts_from_json
+from livemon.session.format import BLOCK_COLUMNS, Block, text_crc
+from livemon.session.opening import Connection, check_is_ours
+from livemon.session.recorder_state import RecorderState, read_recorder_state
+from livemon.session.salvage import log_tail, salvage
+
+_SELECT = f"SELECT {BLOCK_COLUMNS} FROM block"
+_PASSING = ("locked", "busy", "interrupted")
+
+
+class BlockSource:
+    """The rows of a session.
+
+    As long as SQLite can read the file, through SQLite. Once it complains, or rows are missing, the
+    pages are read directly (``salvage``) and everything is answered from what was found there.
+
+    Raises:
+        SessionError: There is no such session, it is of a newer format, or nothing of it can be read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.damage = DamageLog(self.when)
+        self._connection: Connection | None = None
+        self._salvaged: list[Block] | None = None
+        self._wall: WallMapping | None = None
+        try:
+            self._connection = Connection(path)
+        except sqlite3.Error as error:
+            check_is_ours(path)
+            self._recover(error)
+        self.facts = self._read_facts()
+        self._check_end()
+
+    def _recover(self, error: sqlite3.Error | None) -> None:
+        """Read the pages directly from now on."""
+        if self._salvaged is not None:
+            return
+        self._salvaged = salvage(self.path)
+        if not self._salvaged:
+            raise SessionError(f"nothing in {self.path} can be read: {error or 'all rows are damaged'}")
+        if error is not None:
+            self.damage.add("sqlite", f"the file is damaged ({error}): its rows were read one by one")
+
+    def _check_end(self) -> None:
+        """Say how the session ended, if it did not end well."""
+        state = self.recorder()
+        if state.closed_reason is not None or state.is_alive is not False:
+            return
+        bounds = self.bounds_ns()
+        last = "no sample" if bounds is None else f"last good sample {self.when(bounds[1])}"
+        torn = log_tail(self.path)
+        ignored = f", {torn} bytes ignored" if torn else ""
+        who = f"recorder pid {state.pid}" if state.pid is not None else "the recorder"
+        self.damage.add("end", f"not closed cleanly ({who} is gone): {last}{ignored}")
+
+    def when(self, t_ns: int) -> str:
+        """A moment in words."""
+        if self._wall is None:
+            self._wall = WallMapping(self.anchors())
+        bounds = self.bounds_ns()
+        return clock_text(t_ns, self._wall, bounds[0] if bounds else None)
+
+    def _query(self, statement: str, values: tuple[int | str, ...] = ()) -> list[tuple[int | str, ...]] | None:
+        """Rows; ``None`` when the pages have to be read directly."""
+        if self._salvaged is None and self._connection is not None:
+            try:
+                return self._connection.db.execute(statement, values).fetchall()
+            except sqlite3.Error as error:
+                if any(word in str(error) for word in _PASSING):
+                    return []
+                self._recover(error)
+        return None
+
+    def blocks_after(self, seen: int, most_blocks: int, most_bytes: int) -> list[Block]:
+        """The next blocks that hold appends after ``seen``, in order."""
+        blocks = self._read_after(seen, most_blocks, most_bytes)
+        if blocks and self._salvaged is None and _has_hole(blocks, seen):
+            self._recover(None)
+            blocks = self._read_after(seen, most_blocks, most_bytes)
+        return blocks
+
+    def _read_after(self, seen: int, most_blocks: int, most_bytes: int) -> list[Block]:
+        if self._salvaged is None and self._connection is not None:
+            try:
+                cursor = self._connection.db.execute(f"{_SELECT} WHERE last_id > ? AND id > 0 ORDER BY id", (seen,))
+                blocks: list[Block] = []
+                size = 0
+                while len(blocks) < most_blocks and size < most_bytes and (row := cursor.fetchone()):
+                    blocks.append(Block(*row))
+                    size += len(blocks[-1].data)
+                cursor.close()
+            except sqlite3.Error as error:
+                if any(word in str(error) for word in _PASSING):
+                    return []
+                self._recover(error)
+            else:
+                return blocks
+        return [b for b in self._salvaged or () if b.last_id > seen and b.id > 0][:most_blocks]
+
+    def blocks_for(self, start_ns: int, end_ns: int) -> list[Block]:
+        """The blocks of a stretch, from the full state before it on."""
+        rows = self._query("SELECT id, start_ns, end_ns, has_state FROM block WHERE id > 0 ORDER BY id")
+        if rows is None:
+            rows = [(b.id, b.start_ns, b.end_ns, b.has_state) for b in self._salvaged or () if b.id > 0]
+        state_id = first = last = None
+        for id_, block_start, block_end, has_state in rows:
+            if has_state and first is None:
+                state_id = id_
+            if block_end >= start_ns and block_start <= end_ns:  # type: ignore[operator]
+                first = first or state_id or id_
+                last = id_
+        if first is None or last is None:
+            return []
+        found = self._query(f"{_SELECT} WHERE id BETWEEN ? AND ? ORDER BY id", (first, last))
+        if found is None:
+            return [b for b in self._salvaged or () if first <= b.id <= last]  # type: ignore[operator]
+        return [Block(*row) for row in found]  # type: ignore[arg-type]
+
+    def bounds_ns(self) -> tuple[int, int] | None:
+        """Arrival of the first and the newest sample."""
+        first = self._query("SELECT start_ns FROM block WHERE id > 0 ORDER BY id LIMIT 1")
+        last = self._query("SELECT end_ns FROM block WHERE id > 0 ORDER BY id DESC LIMIT 1")
+        if first is None or last is None:
+            blocks = [b for b in self._salvaged or () if b.id > 0]
+            return (blocks[0].start_ns, blocks[-1].end_ns) if blocks else None
+        return (first[0][0], last[0][0]) if first and last else None  # type: ignore[return-value]
+
+    def recorder(self) -> RecorderState:
+        """Who writes it."""
+        return read_recorder_state(None if self._connection is None else self._connection.db, self.path)
+
+    def _rare(self, kind: type) -> list[Row]:
+        """The rows of a rare kind, from the salvaged blocks."""
+        number = KINDS.index(kind)
+        found: list[Row] = []
+        for block in self._salvaged or ():
+            if block.id > 0:
+                try:
+                    found += load_batch(block.data).rows.get(number, ())
+                except ColumnError:
+                    continue
+        return found
+
+    def anchors(self) -> list[tuple[int, int]]:
+        """(session ns, unix ns) pairs."""
+        rows = self._query("SELECT * FROM anchor ORDER BY rowid")
+        if rows is None:
+            return [(row[1], row[2]) for row in self._rare(ClockAnchor)]  # type: ignore[misc]
+        return [(row[1], row[2]) for *row, crc in rows if text_crc(*row) == crc]  # type: ignore[misc]
+
+    def thread_infos(self, until_ns: int) -> dict[int, ThreadInfo]:
+        """What was known of each thread at a time, by index."""
+        rows = self._query("SELECT * FROM thread WHERE at_ns <= ? ORDER BY rowid", (until_ns,))
+        if rows is None:
+            return {row[1]: ThreadInfo(*row) for row in self._rare(ThreadInfo) if row[0] <= until_ns}  # type: ignore[misc,operator,arg-type]
+        return tables.thread_infos(rows)
+
+    def log_streams(self, until_ns: int) -> list[LogStream]:
+        """The streams known at a time."""
+        rows = self._query("SELECT * FROM stream WHERE at_ns <= ? ORDER BY rowid", (until_ns,))
+        if rows is None:
+            return [LogStream(*row) for row in self._rare(LogStream) if row[0] <= until_ns]  # type: ignore[operator,arg-type]
+        return tables.log_streams(rows)
+
+    def _read_facts(self) -> SessionFacts:
+        rows = self._query("SELECT value, crc FROM meta WHERE key = 'facts'") or []
+        texts = [str(value) for value, crc in rows if text_crc("facts", value) == crc]
+        copies = self._query(f"{_SELECT} WHERE id = 0")
+        blocks = [b for b in self._salvaged or () if b.id == 0] if copies is None else [Block(*row) for row in copies]  # type: ignore[arg-type]
+        texts += [block.data.decode() for block in blocks if block.is_intact()]
+        for text in texts:
+            try:
+                return facts_from_json(text)
+            except ValueError:
+                continue
+        self.damage.add("facts", "the facts of the session (targets, topology, criteria) are damaged: unknown")
+        return SessionFacts()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._connection is not None:
+            self._connection.close()
+
+
+def _has_hole(blocks: list[Block], seen: int) -> bool:
+    for block in blocks:
+        if block.id > seen + 1:
+            return True
+        seen = block.last_id
+    return False

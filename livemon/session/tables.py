@@ -1,0 +1,62 @@
+"""Copies of the rare samples as plain tables: for people with ``sqlite3`` and for range reads."""
+
+from __future__ import annotations
+
+from livemon.model.samples import ClockAnchor, LogStream, Lost, Mark, Note, TargetEvent, ThreadInfo
+from livemon.session.batch import KINDS, Batch, Row
+from livemon.session.format import text_crc
+
+Copy = tuple[str, list[Row]]
+"""An INSERT statement and its rows."""
+
+TABLES: dict[int, tuple[str, int]] = {
+    KINDS.index(kind): (table, len(kind.__slots__))  # type: ignore[attr-defined]
+    for kind, table in (
+        (ThreadInfo, "thread"),
+        (LogStream, "stream"),
+        (Mark, "mark"),
+        (Note, "note"),
+        (TargetEvent, "event"),
+        (Lost, "lost"),
+        (ClockAnchor, "anchor"),
+    )
+}
+"""Kind -> its table and number of fields; columns are the fields in order."""
+
+_STATEMENTS = {
+    kind: f"INSERT INTO {table} VALUES ({','.join('?' * (fields + 1))})" for kind, (table, fields) in TABLES.items()
+}
+
+
+def copies(batch: Batch) -> list[Copy]:
+    """What a batch adds to the plain tables."""
+    found = []
+    for kind, rows in batch.rows.items():
+        statement = _STATEMENTS.get(kind)
+        if statement is not None:
+            found.append((statement, [(*map(_storable, row), text_crc(*row)) for row in rows]))
+    return found
+
+
+def _storable(value: int | str | bool | None) -> int | str | bool | None:
+    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+        return str(value)
+    if isinstance(value, str):
+        return value.encode(errors="replace").decode()
+    return value
+
+
+def thread_infos(rows: list[tuple[int | str, ...]]) -> dict[int, ThreadInfo]:
+    """The newest sound row of each thread, by index."""
+    found: dict[int, ThreadInfo] = {}
+    for *row, crc in rows:
+        row[-1] = bool(row[-1])
+        if text_crc(*row) == crc:
+            info = ThreadInfo(*row)  # type: ignore[arg-type]
+            found[info.index] = info
+    return found
+
+
+def log_streams(rows: list[tuple[int | str, ...]]) -> list[LogStream]:
+    """The sound rows."""
+    return [LogStream(*row) for *row, crc in rows if text_crc(*row) == crc]  # type: ignore[arg-type]

@@ -1,0 +1,349 @@
+"""Writes a session: one transaction an append, and whatever goes wrong the recorder goes on.
+
+An append that can't be written (full disk, quota, a file system gone read-only, a reader in the way)
+stays in a bounded queue and is tried again, at most once a second; ``problem`` says so meanwhile.
+What had to be dropped from the queue is recorded as ``Lost`` with its stretch of time as soon as
+writing works again. The counters' chain then starts anew with a full state, so nothing that is read
+later depends on what was lost.
+
+Nothing here takes longer than one row: merging rows and making room is ``maintain``, one small step
+a call, to be called in spare time (an append does it itself when nobody has for a while); syncing and
+checkpoints are on a thread of their own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections import deque
+from pathlib import Path
+
+from livemon import __version__
+from livemon.model.clock import Clock, SystemClock
+from livemon.model.errors import SessionError
+from livemon.model.facts import SessionFacts
+from livemon.model.samples import Lost, Mark, Note, Sample, Samples
+from livemon.session import maintenance, tables
+from livemon.session.codec import dump_batch
+from livemon.session.encoder import Encoder
+from livemon.session.facts_json import facts_to_json
+from livemon.session.filesystem import NETWORK, filesystem_of
+from livemon.session.format import (
+    APPENDED,
+    APPLICATION_ID,
+    BLOCK_COLUMNS,
+    DEFAULT_MAX_BYTES,
+    FORMAT,
+    PACKED,
+    SCHEMA,
+    STATE_EVERY_NS,
+    Block,
+    block_row,
+    make_block,
+    text_crc,
+)
+from livemon.session.locking import HeldError, RecorderLock
+from livemon.session.recorder_state import boot_id, host_name, start_ticks
+from livemon.session.syncing import Syncer
+
+_RETRY_NS = 1_000_000_000
+_QUEUE_APPENDS = 600
+_QUEUE_SAMPLES = 20_000
+_OVERDUE_NS = 30_000_000_000
+_INSERT = f"INSERT INTO block ({BLOCK_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?)"
+FACTS_BLOCK = 0
+_BUSY_S = 0.05
+
+
+class SessionWriter:
+    """The one writer of a session.
+
+    Args:
+        path: The file to make; its folder is made too.
+        facts: What the session says of itself.
+        max_bytes: Size from which the oldest minutes make room.
+        clock: For retries and the times of opening and closing.
+        is_bulk: For imports: appends are large, written as packed blocks, and nothing is synced
+            before ``close``.
+
+    Raises:
+        SessionError: Another recorder has it, there is already a session, or it can't be written.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        facts: SessionFacts,
+        *,
+        max_bytes: int = DEFAULT_MAX_BYTES,
+        clock: Clock | None = None,
+        is_bulk: bool = False,
+    ) -> None:
+        self.path = Path(path).absolute()
+        self.problem: str | None = None
+        """Why nothing can be written at the moment, in words; ``None`` while all is well."""
+        self.lost_samples = 0
+        """Samples dropped so far because they could not be written."""
+        self._clock: Clock = clock or SystemClock()
+        self._is_bulk = is_bulk
+        self._encoder = Encoder()
+        self._queue: deque[list[Sample]] = deque()
+        self._queued = 0
+        self._dropped: Lost | None = None
+        self._retry_at_ns = 0
+        self._failing_since: str | None = None
+        self._state_ns: int | None = None
+        self._next_id = 1
+        self._mark_seen = 0
+        self._is_closed = False
+        self._notes: list[Note] = []
+        self._lock, self._db = self._open(facts)
+        self._maintenance = maintenance.Maintenance(self._db, self.path, max_bytes)
+        self._maintained_ns: int | None = None
+        self._syncer = None if is_bulk or not self._has_wal else Syncer(self.path)
+
+    def _open(self, facts: SessionFacts) -> tuple[RecorderLock, sqlite3.Connection]:
+        path = self.path
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            lock = RecorderLock(path)
+        except HeldError as error:
+            who = f"recorder pid {error.holder}" if error.holder else "another recorder"
+            raise SessionError(
+                f"{path} is being recorded by {who}", f"see it with 'livemon attach {path}', or choose another path"
+            ) from None
+        except OSError as error:
+            raise SessionError(f"can't write {path}: {error.strerror}", "choose another place with --record") from None
+        try:
+            if path.exists() and path.stat().st_size:
+                raise SessionError(f"{path} already exists", "remove it or choose another path")
+            db = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
+            try:
+                self._create(db, facts)
+            except BaseException:
+                db.close()
+                raise
+        except SessionError:
+            lock.release()
+            raise
+        except (OSError, sqlite3.Error) as error:
+            lock.release()
+            raise SessionError(f"can't write {path}: {error}", "choose another place with --record") from None
+        return lock, db
+
+    def _create(self, db: sqlite3.Connection, facts: SessionFacts) -> None:
+        db.execute("PRAGMA cache_size=-1024")
+        db.execute("PRAGMA temp_store=MEMORY")
+        self._has_wal = False
+        db.execute("PRAGMA journal_mode=" + ("OFF" if self._is_bulk else "TRUNCATE"))
+        db.execute("PRAGMA synchronous=" + ("OFF" if self._is_bulk else "NORMAL"))
+        facts_json = facts_to_json(facts)
+        wall_ns = self._clock.wall_ns()
+        meta = {"facts": facts_json, "created_wall_ns": str(wall_ns), "livemon_version": __version__}
+        db.execute("BEGIN IMMEDIATE")
+        db.execute(f"PRAGMA application_id={APPLICATION_ID}")
+        db.execute(f"PRAGMA user_version={FORMAT}")
+        for statement in SCHEMA.split(";\n"):
+            if statement.strip():
+                db.execute(statement)
+        db.executemany("INSERT INTO meta VALUES (?,?,?)", [(key, v, text_crc(key, v)) for key, v in meta.items()])
+        db.execute(
+            "INSERT INTO recorder (pid, start_ticks, host, boot, started_wall_ns) VALUES (?,?,?,?,?)",
+            (os.getpid(), start_ticks(os.getpid()), host_name(), boot_id(), wall_ns),
+        )
+        copy = make_block(FACTS_BLOCK, FACTS_BLOCK, 0, 0, 0, PACKED, False, facts_json.encode())
+        db.execute(_INSERT, block_row(copy))
+        db.execute("COMMIT")
+        if not self._is_bulk:
+            self._choose_journal(db)
+
+    def _choose_journal(self, db: sqlite3.Connection) -> None:
+        kind = filesystem_of(self.path.parent)
+        if kind not in NETWORK:
+            self._has_wal = db.execute("PRAGMA journal_mode=WAL").fetchone()[0] == "wal"
+        if self._has_wal:
+            db.execute("PRAGMA wal_autocheckpoint=4000")  # a backstop: the syncer is to come first
+            return
+        where = f"on a network file system ({kind})" if kind in NETWORK else "where SQLite's log can't be used"
+        self._notes.append(
+            Note(0, "warning", f"the session is {where}: viewers may delay the recorder", "record to a local disk")
+        )
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of the session on disk, its log included."""
+        return self._maintenance.size_bytes()
+
+    def append(self, samples: Samples) -> None:
+        """Write samples as one transaction; see the module on what happens when that fails.
+
+        Raises:
+            TypeError: Something in ``samples`` is not a sample.
+            ValueError: The columns of a tick differ in length.
+        """
+        if not samples and not self._queue:
+            return
+        batch = list(samples)
+        if batch and self._notes:
+            batch = [Note(batch[0].arrival_ns, n.severity, n.text, n.remedy) for n in self._notes] + batch
+            self._notes.clear()
+        if not self._queue and self._write(batch):
+            self._maintain_if_overdue(batch[-1].arrival_ns)
+            return
+        if batch:
+            self._enqueue(batch)
+        now_ns = self._clock.monotonic_ns()
+        if now_ns >= self._retry_at_ns:
+            self._retry(now_ns)
+
+    def _write(self, samples: list[Sample]) -> bool:
+        now_ns = samples[-1].arrival_ns
+        if self._is_bulk or self._state_ns is None or not 0 <= now_ns - self._state_ns < STATE_EVERY_NS:
+            self._encoder.needs_state = True
+        starts_chain = self._encoder.needs_state
+        try:
+            batch = self._encoder.encode(samples)
+        except (TypeError, ValueError):
+            self._encoder.needs_state = True
+            raise
+        data = dump_batch(batch, 6 if self._is_bulk else 1)
+        arrivals = [sample.arrival_ns for sample in samples]
+        level = PACKED if self._is_bulk else APPENDED
+        block = make_block(
+            self._next_id, self._next_id, min(arrivals), max(arrivals), len(samples), level, starts_chain, data
+        )
+        if not self._insert(block, tables.copies(batch)):
+            # The chain has moved on without this row: the next one must not build upon it.
+            self._encoder.needs_state = True
+            return False
+        if starts_chain:
+            self._state_ns = now_ns
+        if not self._is_bulk:
+            self._maintenance.appended(block)
+        self._next_id += 1
+        return True
+
+    def _insert(self, block: Block, copies: list[tables.Copy]) -> bool:
+        db = self._db
+        try:
+            if copies:
+                db.execute("BEGIN IMMEDIATE")
+                db.execute(_INSERT, block_row(block))
+                for statement, rows in copies:
+                    db.executemany(statement, rows)
+                db.execute("COMMIT")
+            else:
+                db.execute(_INSERT, block_row(block))
+        except sqlite3.Error as error:
+            with contextlib.suppress(sqlite3.Error):
+                if db.in_transaction:
+                    db.execute("ROLLBACK")
+            self.problem = str(error)
+            return False
+        self.problem = None
+        return True
+
+    def _enqueue(self, batch: list[Sample]) -> None:
+        self._queue.append(batch)
+        self._queued += len(batch)
+        while len(self._queue) > 1 and (len(self._queue) > _QUEUE_APPENDS or self._queued > _QUEUE_SAMPLES):
+            dropped = self._queue.popleft()
+            self._queued -= len(dropped)
+            self.lost_samples += len(dropped)
+            before = self._dropped
+            self._dropped = Lost(
+                dropped[-1].arrival_ns,
+                "session",
+                len(dropped) + (before.count if before else 0),
+                "samples",
+                f"could not be written: {self.problem}",
+                dropped[0].arrival_ns if before is None else before.start_ns,
+                dropped[-1].arrival_ns,
+            )
+
+    def _retry(self, now_ns: int) -> None:
+        samples = [sample for batch in self._queue for sample in batch]
+        if self._dropped is not None:
+            samples.insert(0, self._dropped)
+        since, reason = self._failing_since, self.problem
+        if since is not None:
+            at_ns = samples[-1].arrival_ns
+            samples.append(Note(at_ns, "error", f"the session could not be written for a while: {since}"))
+        if self._write(samples):
+            self._queue.clear()
+            self._queued = 0
+            self._dropped = self._failing_since = None
+            return
+        self._failing_since = since or reason or self.problem
+        self._retry_at_ns = now_ns + _RETRY_NS
+        if self.problem and "full" in self.problem:
+            self._maintenance.make_room()
+
+    def _maintain_if_overdue(self, now_ns: int) -> None:
+        if self._is_bulk:
+            return
+        if self._maintained_ns is None or (now_ns - self._maintained_ns > _OVERDUE_NS and not self.maintain()):
+            self._maintained_ns = now_ns
+
+    def maintain(self) -> bool:
+        """One small step of merging rows or making room (some 10 ms); true if there is more to do.
+
+        To be called in spare time, about once a second.
+        """
+        if self._is_bulk or self._is_closed:
+            return False
+        self._maintained_ns = None
+        return self._maintenance.step()
+
+    def take_marks(self) -> list[Mark]:
+        """Marks that other processes put in since the last call; ``arrival_ns`` is now.
+
+        They are not in the recording before they are appended.
+        """
+        try:
+            rows = self._db.execute(
+                "SELECT id, t_ns, text, origin FROM mark_request WHERE id > ? ORDER BY id", (self._mark_seen,)
+            ).fetchall()
+        except sqlite3.Error as error:
+            self.problem = str(error)
+            return []
+        now_ns = self._clock.monotonic_ns()
+        marks = []
+        for number, t_ns, text, origin in rows:
+            self._mark_seen = number
+            marks.append(Mark(now_ns, t_ns, text, origin))
+        return marks
+
+    def flush(self) -> None:
+        """Write what is queued and have it on the disk before returning."""
+        if self._queue:
+            self._retry(self._clock.monotonic_ns())
+        if self._syncer is not None:
+            self._syncer.sync()
+
+    def close(self, reason: str = "closed") -> None:
+        """Write everything, say why recording ended, and leave one self-contained file; safe to repeat."""
+        if self._is_closed:
+            return
+        if self._queue:
+            self._retry(self._clock.monotonic_ns())
+        if not self._is_bulk:
+            self._maintenance.finish()
+        self._is_closed = True
+        if self._syncer is not None:
+            self._syncer.stop()
+        try:
+            self._db.execute(
+                "UPDATE recorder SET closed_wall_ns = ?, closed_reason = ?, last_block = ?",
+                (self._clock.wall_ns(), reason, self._next_id - 1),
+            )
+            if self._has_wal:
+                self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                # Refused while a viewer is attached; the last viewer does it then.
+                self._db.execute("PRAGMA journal_mode=DELETE")
+        except sqlite3.Error as error:
+            self.problem = str(error)
+        finally:
+            self._db.close()
+            self._lock.release()
