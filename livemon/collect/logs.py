@@ -80,6 +80,11 @@ class LogSet:
         return bool(self._globs) or any(isinstance(t, Tail) or t.fd is not None for t in self._tails)
 
     @property
+    def is_catching_up(self) -> bool:
+        """Whether lines are waiting that were there when their file was opened."""
+        return any(isinstance(tail, Tail) and tail.is_catching_up for tail in self._tails)
+
+    @property
     def backlog_bytes(self) -> int:
         """How far behind reading is, over all files."""
         return sum(tail.backlog_bytes for tail in self._tails if isinstance(tail, Tail))

@@ -148,6 +148,11 @@ class Tail:
         return self._file.backlog_bytes if self._file else 0
 
     @property
+    def is_catching_up(self) -> bool:
+        """Whether what was there when the file was opened is not all read yet."""
+        return self._file is not None and self._file.position < self._backfill_to
+
+    @property
     def is_open(self) -> bool:
         """Whether there is a file to read."""
         return self._file is not None

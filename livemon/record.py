@@ -1,0 +1,193 @@
+"""The recorder: a process of its own that reads the target and writes the session, and nothing else.
+
+``python -P -m livemon.record`` takes a ``RecordingConfig`` as one line of JSON on standard input,
+prints one line of JSON when the session is open (or why not), and then records until the target has
+ended, the duration is over, it gets SIGTERM, SIGINT or SIGHUP, or standard input closes because the
+caller went away (unless it was told to keep on). SIGUSR1 makes a mark. Further lines on standard
+input tell it what only the caller knows, such as the exit status of a command that it started.
+
+It imports neither Textual nor numpy, never waits for a viewer, and is woken by time, not by events
+of the target: each tick is a fixed amount of work.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import shutil
+import signal
+import sys
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from livemon.model.clock import Clock, SystemClock
+from livemon.model.errors import LivemonError, UsageError
+from livemon.record_loop import Recorder
+from livemon.recording_config import RecordingConfig, config_from_json
+
+_LONGEST_CONFIG = 4 << 20
+
+
+class Control:
+    """The caller's side of the pipe: further lines, and whether the caller is still there.
+
+    Args:
+        fd: Where lines come from; ``None`` when nobody will send any.
+    """
+
+    def __init__(self, fd: int | None) -> None:
+        self.fd = fd
+        self.is_closed = False
+        """The caller closed the pipe or went away."""
+        self._rest = b""
+
+    def read_line(self) -> str:
+        """The first line, waiting for it."""
+        assert self.fd is not None
+        while b"\n" not in self._rest and len(self._rest) < _LONGEST_CONFIG:
+            data = os.read(self.fd, 65536)
+            if not data:
+                break
+            self._rest += data
+        line, _, self._rest = self._rest.partition(b"\n")
+        return line.decode()
+
+    def take(self) -> list[dict[str, Any]]:
+        """Messages that came; call when ``fd`` is readable."""
+        if self.fd is None:
+            return []
+        data = os.read(self.fd, 65536)
+        if not data:
+            self.fd = None
+            self.is_closed = True
+        lines = (self._rest + data).split(b"\n")
+        self._rest = lines.pop()
+        messages = []
+        for line in lines:
+            with contextlib.suppress(ValueError):
+                messages.append(json.loads(line))
+        return messages
+
+
+class Signals:
+    """Signals as flags, with a descriptor that wakes the loop."""
+
+    def __init__(self) -> None:
+        self.stop: int | None = None
+        self.marks = 0
+        self.fd, wake = os.pipe()
+        os.set_blocking(self.fd, False)
+        os.set_blocking(wake, False)
+        signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, self._stop)
+        signal.signal(signal.SIGUSR1, self._mark)
+        signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+
+    def _stop(self, number: int, _frame: FrameType | None) -> None:
+        self.stop = number
+
+    def _mark(self, _number: int, _frame: FrameType | None) -> None:
+        self.marks += 1
+
+    def drain(self) -> None:
+        """Empty the wake-up pipe."""
+        with contextlib.suppress(BlockingIOError):
+            os.read(self.fd, 4096)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run a recorder; the config comes from a file named on the command line, else from standard input."""
+    arguments = sys.argv[1:] if argv is None else argv
+    try:
+        control, config = _read_config(arguments)
+        recorder = Recorder(config, clock=SystemClock())
+    except LivemonError as error:
+        message, hint = error.args[0], error.hint
+        _answer({"error": message, "hint": hint, "exit_code": error.exit_code})
+        return error.exit_code
+    _answer({"session": config.session_path, "pid": os.getpid()})
+    run(recorder, control, Signals(), config, SystemClock())
+    if config.discard and control.is_closed:
+        shutil.rmtree(Path(config.session_path).parent, ignore_errors=True)
+    return 0
+
+
+def run(recorder: Recorder, control: Control, signals: Signals, config: RecordingConfig, clock: Clock) -> None:
+    """Record until there is a reason to stop, then close the session cleanly."""
+    poller = select.poll()
+    poller.register(signals.fd, select.POLLIN)
+    if control.fd is not None:
+        poller.register(control.fd, select.POLLIN | select.POLLHUP)
+    watched: set[int] = set()
+    end_ns = None if config.duration_s is None else clock.monotonic_ns() + round(config.duration_s * 1e9)
+    reason = ""
+    try:
+        while not reason:
+            recorder.step()
+            watched = _watch_pipes(poller, watched, recorder.waitable_fds)
+            wait_ms = recorder.wait_ns(clock.monotonic_ns()) / 1e6
+            for fd, _ in poller.poll(wait_ms):
+                if fd == signals.fd:
+                    signals.drain()
+                elif fd == control.fd:
+                    recorder.take_messages(control.take())
+                    if control.is_closed:
+                        poller.unregister(fd)
+            for _ in range(signals.marks):
+                signals.marks -= 1
+                recorder.mark("SIGUSR1", "signal")
+            reason = _reason_to_stop(recorder, control, signals, config, end_ns, clock)
+    finally:
+        recorder.close(reason or "failed")
+
+
+def _reason_to_stop(
+    recorder: Recorder,
+    control: Control,
+    signals: Signals,
+    config: RecordingConfig,
+    end_ns: int | None,
+    clock: Clock,
+) -> str:
+    if signals.stop is not None:
+        return f"stopped by {signal.Signals(signals.stop).name}"
+    if end_ns is not None and clock.monotonic_ns() >= end_ns:
+        return "the duration is over"
+    if control.is_closed and not config.keep:
+        return "the viewer was closed"
+    return recorder.end_reason
+
+
+def _watch_pipes(poller: select.poll, watched: set[int], wanted: tuple[int, ...]) -> set[int]:
+    """Have the poller wait for the pipes that can be waited for; returns those."""
+    now = set(wanted)
+    for fd in now - watched:
+        poller.register(fd, select.POLLIN | select.POLLHUP)
+    for fd in watched - now:
+        poller.unregister(fd)
+    return now
+
+
+def _read_config(arguments: list[str]) -> tuple[Control, RecordingConfig]:
+    if arguments:
+        try:
+            text = Path(arguments[0]).read_text()
+        except OSError as error:
+            raise UsageError(f"{arguments[0]} can't be read: {error.strerror}") from error
+        return Control(None), config_from_json(text)
+    control = Control(0)
+    return control, config_from_json(control.read_line())
+
+
+def _answer(values: dict[str, Any]) -> None:
+    """Tell the caller; it may be gone by now."""
+    with contextlib.suppress(OSError):
+        os.write(1, json.dumps(values).encode() + b"\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

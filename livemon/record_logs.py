@@ -1,0 +1,297 @@
+"""From logs to samples: one parser for each piece of each log, counts of everything that was no timing line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from livemon.collect.logs import LogEvent, LogRequest, LogSet, StreamOpened
+from livemon.collect.tail import Chunk, Ended, Restarted, Skipped
+from livemon.model.clock import Clock, WallMapping
+from livemon.model.errors import UsageError
+from livemon.model.samples import UNKNOWN, LogCount, LogStream, Lost, Mark, Note, Sample, TimingRecord
+from livemon.parse.options import ParseOptions
+from livemon.parse.placing import place
+from livemon.parse.record import ParsedRecord
+from livemon.parse.stream import TimingStream
+
+POLL_BUDGET_NS = 12_000_000
+"""So long may reading and parsing take in one poll; what is left waits for the next."""
+LEAST_BYTES = 16 << 10
+MOST_BYTES = 1 << 20
+QUIET_LINES = 200
+"""After so many lines without any timing the person is told."""
+QUIET_NS = 10_000_000_000
+LONGEST_MARK_LINE = 64 << 10
+
+
+@dataclass(slots=True)
+class _Counts:
+    """What a stream's parsers counted, in all and when last told."""
+
+    lines: int = 0
+    records: int = 0
+    malformed: int = 0
+
+
+@dataclass(slots=True)
+class _Stream:
+    """One log or pipe with its parsers."""
+
+    label: str
+    has_text: bool
+    opened_ns: int
+    parsers: dict[int, TimingStream] = field(default_factory=dict)
+    """By generation."""
+    past: _Counts = field(default_factory=_Counts)
+    """Of parsers that ended."""
+    told: _Counts = field(default_factory=_Counts)
+    lag_ns: int | None = None
+    has_told_quiet: bool = False
+    checked_binary: bool = False
+    rest: dict[int, bytes] = field(default_factory=dict)
+    """By generation: the unfinished line, for mark patterns."""
+
+    def counts(self) -> _Counts:
+        stats = [parser.stats for parser in self.parsers.values()]
+        return _Counts(
+            self.past.lines + sum(s.lines for s in stats),
+            self.past.records + sum(s.records for s in stats),
+            self.past.malformed + sum(s.malformed for s in stats),
+        )
+
+
+class LogReader:
+    """Reads all logs of a recording.
+
+    Args:
+        requests: What to follow.
+        options: How to read it.
+        mark_patterns: Expressions; a line in which one is found becomes a mark.
+        clock: Gives each line its arrival.
+        wall: Ties lines with wall-clock stamps to the session clock; kept current by the caller.
+
+    Raises:
+        UsageError: a mark pattern is no valid expression.
+    """
+
+    def __init__(
+        self,
+        requests: Sequence[LogRequest],
+        options: ParseOptions,
+        mark_patterns: Sequence[str],
+        clock: Clock,
+        wall: WallMapping,
+    ) -> None:
+        self.logs = LogSet(requests)
+        self._options = options
+        self._marks = [_mark_pattern(text) for text in mark_patterns]
+        self._clock = clock
+        self._wall = wall
+        self._streams: dict[int, _Stream] = {}
+        self._ns_per_byte = 100.0
+
+    def poll(self) -> list[Sample]:
+        """What the logs have that is new."""
+        start_ns = self._clock.monotonic_ns()
+        budget = int(min(max(POLL_BUDGET_NS / self._ns_per_byte, LEAST_BYTES), MOST_BYTES))
+        events = self.logs.poll(start_ns, budget)
+        if not events:
+            return []
+        out = self._take(events)
+        read = sum(len(event.data) for _, event in events if isinstance(event, Chunk))
+        if read >= LEAST_BYTES // 4:
+            spent = (self._clock.monotonic_ns() - start_ns) / read
+            self._ns_per_byte += (spent - self._ns_per_byte) * 0.3
+        return out
+
+    def count(self) -> list[Sample]:
+        """Once a second: what each stream's parser did since the last time."""
+        now_ns = self._clock.monotonic_ns()
+        out: list[Sample] = []
+        for index, stream in self._streams.items():
+            counts, told = stream.counts(), stream.told
+            new = (counts.lines - told.lines, counts.records - told.records, counts.malformed - told.malformed)
+            if any(new):
+                out.append(LogCount(now_ns, index, *new, stream.lag_ns))
+                stream.told, stream.lag_ns = counts, None
+            out.extend(self._tell_quiet(stream, counts, now_ns))
+        return out
+
+    def finish(self) -> list[Sample]:
+        """The end of all streams: what parsers hold back is read or counted."""
+        out = self._take(self.logs.poll(self._clock.monotonic_ns(), MOST_BYTES))
+        out += self._take(self.logs.finish())
+        for index, stream in self._streams.items():
+            for generation in list(stream.parsers):
+                self._end(index, stream, generation, out)
+        return out + self.count()
+
+    def _take(self, events: Sequence[tuple[int, LogEvent]]) -> list[Sample]:
+        out: list[Sample] = []
+        for index, event in events:
+            if isinstance(event, StreamOpened):
+                self._open(index, event, out)
+                continue
+            stream = self._streams[index]
+            if isinstance(event, Chunk):
+                self._read(index, stream, event, out)
+            elif isinstance(event, Skipped):
+                self._skip(index, stream, event, out)
+            elif isinstance(event, Restarted):
+                self._restart(index, stream, event, out)
+            elif isinstance(event, Ended):
+                self._end(index, stream, event.generation, out)
+            else:
+                severity = "info" if event.is_over or not event.remedy else "warning"
+                out.append(Note(self._clock.monotonic_ns(), severity, event.text, event.remedy))  # type: ignore[arg-type]
+        return out
+
+    def _open(self, index: int, event: StreamOpened, out: list[Sample]) -> None:
+        now_ns = self._clock.monotonic_ns()
+        self._streams[index] = _Stream(event.label, bool(event.path), now_ns)
+        kind = "child" if event.is_child else "pipe" if event.is_pipe else "file"
+        out.append(LogStream(now_ns, index, event.path, kind, self._options.format))  # type: ignore[arg-type]
+
+    def _parser(self, stream: _Stream, generation: int, offset: int, line: int = 0) -> TimingStream:
+        parser = stream.parsers.get(generation)
+        if parser is None:
+            parser = stream.parsers[generation] = TimingStream(self._options, offset=offset, line=line)
+        return parser
+
+    def _read(self, index: int, stream: _Stream, chunk: Chunk, out: list[Sample]) -> None:
+        arrival_ns = self._clock.monotonic_ns()
+        if not stream.checked_binary:
+            stream.checked_binary = True
+            if looks_binary(chunk.data):
+                text = f"{stream.label} looks binary, not like a log"
+                out.append(
+                    Note(arrival_ns, "warning", text, "name the process's text output, or pipe it through a decoder")
+                )
+        records = self._parser(stream, chunk.generation, chunk.offset).feed(chunk.data)
+        out.extend([self._place(record, arrival_ns, index, stream) for record in records])
+        if self._marks:
+            self._find_marks(stream, chunk, arrival_ns, out)
+
+    def _place(self, record: ParsedRecord, arrival_ns: int, index: int, stream: _Stream) -> TimingRecord:
+        placed = place(record, arrival_ns=arrival_ns, wall=self._wall, stream=index, session_clock="monotonic")
+        if placed.time_from == "line":
+            stream.lag_ns = max(arrival_ns - placed.t_ns, 0)
+        if not stream.has_text:
+            placed = _without_offset(placed)
+        return placed
+
+    def _skip(self, index: int, stream: _Stream, skip: Skipped, out: list[Sample]) -> None:
+        line = 0
+        parser = stream.parsers.pop(skip.generation, None)
+        if parser is not None:
+            line = parser.stats.lines + (skip.lines or 0)
+            self._add_past(stream, parser)
+        stream.rest.pop(skip.generation, None)
+        self._parser(stream, skip.generation, skip.resume_offset, line)
+        count, unit = (skip.count_bytes, "bytes") if skip.lines is None else (skip.lines, "lines")
+        out.append(Lost(self._clock.monotonic_ns(), f"log:{stream.label}", count, unit, skip.reason))
+
+    def _restart(self, index: int, stream: _Stream, event: Restarted, out: list[Sample]) -> None:
+        now_ns = self._clock.monotonic_ns()
+        if stream.has_text:
+            # From here on offsets are of what the path leads to now.
+            out.append(LogStream(now_ns, index, stream.label, "file", self._options.format))
+        text = f"{stream.label}: {event.reason}; reading goes on with the new content"
+        out.append(Note(now_ns, "info", text))
+        if event.may_have_lost:
+            reason = (
+                f"{event.reason}: lines written between the last look and this may be lost, how many can't be known"
+            )
+            out.append(Lost(now_ns, f"log:{stream.label}", 1, "truncations", reason))
+
+    def _end(self, index: int, stream: _Stream, generation: int, out: list[Sample]) -> None:
+        parser = stream.parsers.pop(generation, None)
+        stream.rest.pop(generation, None)
+        if parser is None:
+            return
+        arrival_ns = self._clock.monotonic_ns()
+        out.extend([self._place(record, arrival_ns, index, stream) for record in parser.finish()])
+        self._add_past(stream, parser)
+        if parser.stats.unterminated:
+            reason = "the last line has no end: it may be torn and was not read"
+            out.append(Lost(arrival_ns, f"log:{stream.label}", parser.stats.unterminated, "lines", reason))
+
+    def _add_past(self, stream: _Stream, parser: TimingStream) -> None:
+        stats, past = parser.stats, stream.past
+        stream.past = _Counts(past.lines + stats.lines, past.records + stats.records, past.malformed + stats.malformed)
+
+    def _find_marks(self, stream: _Stream, chunk: Chunk, arrival_ns: int, out: list[Sample]) -> None:
+        whole, separator, rest = (stream.rest.get(chunk.generation, b"") + chunk.data).rpartition(b"\n")
+        stream.rest[chunk.generation] = rest[:LONGEST_MARK_LINE]
+        if not separator:
+            return
+        for line in whole.split(b"\n"):
+            if any(pattern.search(line) for pattern in self._marks):
+                text = line.decode("utf-8", "replace").strip()[:200]
+                out.append(Mark(arrival_ns, arrival_ns, text, "log"))
+
+    def _tell_quiet(self, stream: _Stream, counts: _Counts, now_ns: int) -> list[Sample]:
+        """Say once that a log gives nothing."""
+        is_late = now_ns - stream.opened_ns >= QUIET_NS
+        if stream.has_told_quiet or counts.records or not (counts.lines >= QUIET_LINES or is_late):
+            return []
+        stream.has_told_quiet = True
+        if not counts.lines:
+            text = f"{stream.label}: no whole line in the first {QUIET_NS // 10**9} s"
+            return [Note(now_ns, "info", text, "is it the right file, and does the writer flush each line?")]
+        return [Note(now_ns, "warning", nothing_found(stream.label, counts.lines), explain_hint(stream.label))]
+
+    def nothing_read(self, now_ns: int) -> list[Sample]:
+        """At the end: a note for each log that gave no record and was not told of yet."""
+        out: list[Sample] = []
+        for stream in self._streams.values():
+            counts = stream.counts()
+            if not counts.records and not stream.has_told_quiet:
+                stream.has_told_quiet = True
+                hint = explain_hint(stream.label) if counts.lines else "does the writer flush each line?"
+                out.append(Note(now_ns, "warning", nothing_found(stream.label, counts.lines), hint))
+        return out
+
+    def summary(self) -> list[tuple[str, int, int]]:
+        """Label, lines and records of each stream so far."""
+        counted = [(stream.label, stream.counts()) for stream in self._streams.values()]
+        return [(label, counts.lines, counts.records) for label, counts in counted]
+
+
+def nothing_found(label: str, lines: int) -> str:
+    """What is said of a log without any timing."""
+    return f"{label}: read {lines:,} lines, no timing found"
+
+
+def explain_hint(label: str) -> str:
+    """What helps then."""
+    return f"try: livemon parse --explain {label}"
+
+
+def looks_binary(data: bytes) -> bool:
+    """Whether the first bytes of a log are hardly text: many control bytes, or a known magic number."""
+    sample = data[:4096]
+    if sample.startswith((b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\x7fELF", b"PK\x03\x04", b"BZh", b"\xfd7zXZ")):
+        return True
+    if len(sample) < 32:
+        return False
+    control = sum(sample.count(byte) for byte in _CONTROL)
+    return control > len(sample) // 5
+
+
+_CONTROL = [bytes([n]) for n in range(32) if n not in (8, 9, 10, 12, 13, 27)]
+
+
+def _mark_pattern(text: str) -> re.Pattern[bytes]:
+    try:
+        return re.compile(text.encode())
+    except re.error as error:
+        raise UsageError(f"--mark-pattern {text!r} is no valid expression: {error}") from error
+
+
+def _without_offset(record: TimingRecord) -> TimingRecord:
+    from dataclasses import replace
+
+    return replace(record, offset=UNKNOWN)

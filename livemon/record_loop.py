@@ -1,0 +1,284 @@
+"""What a recorder does when: thread ticks on a grid, logs in between, the machine once a second."""
+
+from __future__ import annotations
+
+import os
+import resource
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from livemon import __version__
+from livemon.collect.budget import Budget
+from livemon.collect.environment import environment, host_name
+from livemon.collect.pacer import Pacer
+from livemon.collect.pressure import PressureSampler
+from livemon.collect.processes import describe
+from livemon.collect.threads import SamplingOptions, ThreadSampler, open_sampler
+from livemon.collect.topology import read_topology
+from livemon.model.clock import Clock, WallMapping
+from livemon.model.facts import SessionFacts
+from livemon.model.samples import Lost, Mark, Note, Sample, SelfSample, TargetEvent
+from livemon.record_clock import ClockWatch
+from livemon.record_logs import LogReader
+from livemon.recording_config import RecordingConfig
+from livemon.session.writer import SessionWriter
+
+LOG_POLL_NS = 20_000_000
+SECOND_NS = 1_000_000_000
+MARKS_NS = 200_000_000
+GRACE_NS = 1_000_000_000
+"""Logs are read on for so long after the target has ended: its last lines come late."""
+STALLED_NS = 2_000_000_000
+"""A tick later than this is told as a gap of its own."""
+
+
+class Recorder:
+    """All the collectors of one recording and its session.
+
+    Args:
+        config: What to record.
+        clock: Where times come from.
+
+    Raises:
+        TargetError: a process can't be observed.
+        SessionError: the session can't be written.
+        UsageError: an option that can't work.
+    """
+
+    def __init__(self, config: RecordingConfig, *, clock: Clock) -> None:
+        self._config = config
+        self._clock = clock
+        self._wall = WallMapping()
+        self._clocks = ClockWatch(clock, self._wall)
+        self._logs = LogReader(config.logs, config.parse, config.mark_patterns, clock, self._wall)
+        targets = tuple(describe(pid) for pid in config.pids)
+        self._sampler = self._open_sampler()
+        self._pressure = PressureSampler(config.pids, "/", clock)
+        self._metrics = _metrics(config)
+        facts = SessionFacts(
+            origin=config.origin,
+            host=host_name(),
+            livemon_version=__version__,
+            interval_ns=config.interval_ns,
+            clock="monotonic",
+            targets=targets,
+            topology=read_topology("/", config.pids[0] if config.pids else "self"),
+            capabilities=self._sampler.capabilities if self._sampler else (),
+            environment=environment("/"),
+            criteria_toml=config.criteria_toml,
+            criteria_sha256=config.criteria_sha256,
+        )
+        self._writer = SessionWriter(config.session_path, facts, max_bytes=config.max_bytes, clock=clock)
+        now_ns = clock.monotonic_ns()
+        self._ticks = Pacer(config.interval_ns, now_ns)
+        self._log_pace = Pacer(LOG_POLL_NS, now_ns)
+        self._seconds = Pacer(SECOND_NS, now_ns)
+        self._mark_pace = Pacer(MARKS_NS, now_ns)
+        self._budget = Budget(
+            max_cpu_percent=config.max_cpu_percent, interval_ns=config.interval_ns, counters=config.counters
+        )
+        self._degraded = ""
+        self._lost_ticks = 0
+        self._gone_ns: int | None = None
+        self._child_status: int | None = None
+        self._child_end: TargetEvent | None = None
+        self._has_told_end = False
+        self._batch: list[Sample] = []
+        self.end_reason = ""
+        """Why there is nothing more to record; empty while there is."""
+
+    def _open_sampler(self) -> ThreadSampler | None:
+        if not self._config.pids:
+            return None
+        options = SamplingOptions(
+            interval_ns=self._config.interval_ns,
+            counters=self._config.counters,
+            max_cpu_percent=self._config.max_cpu_percent,
+        )
+        return open_sampler(self._config.pids, options=options, clock=self._clock)
+
+    @property
+    def waitable_fds(self) -> tuple[int, ...]:
+        """Pipes whose readiness means new lines."""
+        return self._logs.logs.waitable_fds
+
+    def wait_ns(self, now_ns: int) -> int:
+        """Time to the next thing that is due; 0 when something is, or while old lines are being caught up with."""
+        if self._logs.logs.is_catching_up:
+            return 0
+        due_ns = min(self._log_pace.due_ns, self._seconds.due_ns, self._mark_pace.due_ns)
+        if self._sampler is not None:
+            due_ns = min(due_ns, self._ticks.due_ns)
+        return max(due_ns - now_ns, 0)
+
+    def step(self) -> None:
+        """Do what is due, then write it in one piece."""
+        now_ns = self._clock.monotonic_ns()
+        if self._sampler is not None and self._ticks.is_due(now_ns):
+            self._tick(self._sampler, now_ns)
+            if self._child_status is not None:
+                self._tell_child_end()
+        has_old_lines = self._logs.logs.is_catching_up
+        if has_old_lines or self.waitable_fds or self._log_pace.is_due(now_ns):
+            self._log_pace.take(now_ns)
+            self._batch += self._logs.poll()
+        if self._mark_pace.is_due(now_ns):
+            self._mark_pace.take(now_ns)
+            self._batch += self._writer.take_marks()
+        is_second = self._seconds.is_due(now_ns)
+        if is_second:
+            self._seconds.take(now_ns)
+            self._every_second()
+        self._write()
+        if is_second and not has_old_lines:
+            self._writer.maintain()
+        self._look_for_end(now_ns)
+
+    def take_messages(self, messages: Sequence[dict[str, Any]]) -> None:
+        """What the caller tells: ``{"exited": status}`` of the command that it started."""
+        for message in messages:
+            if isinstance(message.get("exited"), int):
+                self._child_status = message["exited"]
+        if self._child_status is not None:
+            self._tell_child_end()
+
+    def mark(self, text: str, origin: Literal["log", "key", "command", "signal"]) -> None:
+        """Put a named moment into the session."""
+        now_ns = self._clock.monotonic_ns()
+        self._batch.append(Mark(now_ns, now_ns, text, origin))
+
+    def close(self, reason: str) -> None:
+        """Read what is still there, and close the session cleanly."""
+        now_ns = self._clock.monotonic_ns()
+        if self._sampler is not None:
+            self._batch += self._with_status(self._sampler.sample(now_ns, keyframe=True))
+            self._sampler.close()
+        self._batch += self._logs.finish()
+        if self._metrics is not None:
+            self._metrics.close()
+        self._tell_child_end()
+        self._batch += self._summary_notes()
+        self._batch += self._writer.take_marks()
+        self._batch.append(self._about_self())
+        self._write()
+        self._pressure.close()
+        self._writer.close(reason)
+
+    def _write(self) -> None:
+        if self._batch:
+            batch, self._batch = self._batch, []
+            self._writer.append(batch)
+
+    def _tick(self, sampler: ThreadSampler, now_ns: int) -> None:
+        before = self._ticks.missed_ticks
+        late_ns = self._ticks.take(now_ns)
+        missed = self._ticks.missed_ticks - before
+        if late_ns > STALLED_NS:
+            reason = f"livemon itself did not run for {late_ns / 1e9:.1f} s (stopped, or no CPU for it)"
+            start_ns = now_ns - late_ns
+            self._batch.append(Lost(now_ns, "threads", missed, "ticks", reason, start_ns=start_ns, end_ns=now_ns))
+        else:
+            self._lost_ticks += missed
+        is_first = self._ticks.ticks == 1
+        self._batch += self._with_status(sampler.sample(now_ns, keyframe=is_first, late_ns=late_ns))
+
+    def _with_status(self, samples: list[Sample]) -> list[Sample]:
+        """Hold back the end of the command that livemon started until its parent has told the exit status."""
+        child = self._config.child_pid
+        if child is None:
+            return samples
+        passed = []
+        for sample in samples:
+            is_end = isinstance(sample, TargetEvent) and sample.event in ("exited", "vanished")
+            if is_end and isinstance(sample, TargetEvent) and sample.pid == child and self._child_end is None:
+                self._child_end = sample
+            else:
+                passed.append(sample)
+        return passed
+
+    def _tell_child_end(self) -> None:
+        end = self._child_end
+        if end is None or self._has_told_end:
+            return
+        self._has_told_end = True
+        now_ns = self._clock.monotonic_ns()
+        event = end.event if self._child_status is None else "exited"
+        self._batch.append(TargetEvent(now_ns, end.pid, end.name, event, self._child_status, end.detail))
+
+    def _every_second(self) -> None:
+        now_ns = self._clock.monotonic_ns()
+        self._batch += self._clocks.look()
+        self._batch += self._pressure.sample(now_ns)
+        self._batch += self._logs.count()
+        if self._metrics is not None:
+            self._batch += self._metrics.poll(now_ns)
+        if self._lost_ticks:
+            lost, self._lost_ticks = self._lost_ticks, 0
+            reason = "livemon got no CPU in time"
+            self._batch.append(Lost(now_ns, "threads", lost, "ticks", reason))
+        self._keep_budget(now_ns)
+        self._batch.append(self._about_self())
+
+    def _keep_budget(self, now_ns: int) -> None:
+        decision = self._budget.update(time.process_time_ns(), now_ns)
+        if not decision.changed:
+            return
+        self._degraded = decision.degraded
+        self._ticks.change_interval(decision.interval_ns, now_ns)
+        if self._sampler is not None:
+            self._sampler.switch_counters(decision.counters)
+        text = decision.degraded or "livemon is within its CPU budget again: full detail"
+        remedy = "--max-cpu PERCENT allows more" if decision.degraded else ""
+        self._batch.append(Note(now_ns, "warning" if decision.degraded else "info", text, remedy))
+
+    def _about_self(self) -> SelfSample:
+        return SelfSample(
+            arrival_ns=self._clock.monotonic_ns(),
+            cpu_ns=time.process_time_ns(),
+            rss_bytes=resident_bytes(),
+            ticks=self._ticks.ticks,
+            late_ticks=self._ticks.late_ticks,
+            interval_ns=self._ticks.interval_ns,
+            session_bytes=self._writer.size_bytes,
+            degraded=self._degraded,
+        )
+
+    def _look_for_end(self, now_ns: int) -> None:
+        """Find out whether there is anything left to record."""
+        if self._sampler is not None:
+            if self._sampler.is_anything_alive:
+                self._gone_ns = None
+            elif self._gone_ns is None:
+                self._gone_ns = now_ns
+            elif now_ns - self._gone_ns >= GRACE_NS:
+                self.end_reason = "the target has ended"
+        elif self._config.logs and not self._config.metrics_urls and not self._logs.logs.has_anything_to_come:
+            self.end_reason = "the input has ended"
+
+    def _summary_notes(self) -> list[Sample]:
+        """What the person must know who finds nothing in the session."""
+        if not self._config.logs:
+            return []
+        now_ns = self._clock.monotonic_ns()
+        return self._logs.nothing_read(now_ns)
+
+
+def resident_bytes() -> int:
+    """Memory of this process; the peak where the system gives only that."""
+    try:
+        with open("/proc/self/statm", "rb") as file:  # noqa: PTH123 - once a second: no Path objects
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak if sys.platform == "darwin" else peak * 1024
+
+
+def _metrics(config: RecordingConfig) -> Any:
+    """The poller of metrics endpoints; ``None`` when none is asked for."""
+    if not config.metrics_urls:
+        return None
+    from livemon.collect.metrics_endpoint import MetricsEndpoints
+
+    return MetricsEndpoints(config.metrics_urls)

@@ -1,0 +1,194 @@
+"""The options that ``watch``, ``run`` and ``demo`` share, and the recording that they ask for."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from livemon.model.errors import UsageError
+from livemon.parse.options import ParseOptions, add_parse_arguments, options_from
+
+THEMES = ("auto", "dark", "light", "high-contrast", "ansi", "mono")
+LEAST_INTERVAL_MS = 10
+MOST_INTERVAL_MS = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class WatchOptions:
+    """How to watch, whatever is watched."""
+
+    parse: ParseOptions
+    headless: bool = False
+    json: bool = False
+    duration_s: float | None = None
+    interval_ms: int = 100
+    criteria: Path | None = None
+    criteria_toml: str = ""
+    criteria_sha256: str = ""
+    record: Path | None = None
+    no_record: bool = False
+    keep: bool = False
+    from_start: bool = False
+    mark_patterns: tuple[str, ...] = ()
+    metrics_urls: tuple[str, ...] = ()
+    counters: bool = True
+    max_cpu_percent: float = 5.0
+    prometheus: str | None = None
+    otlp: str | None = None
+    web: str | None = None
+    fps: float | None = None
+    ascii: bool = False
+    theme: str | None = None
+    mouse: bool = True
+
+
+def add_watch_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the WATCH OPTIONS."""
+    group = parser.add_argument_group("watching")
+    group.add_argument(
+        "--headless", action="store_true", help="no screens: one line per finding, when found and when over"
+    )
+    group.add_argument("--json", action="store_true", help="with --headless: one JSON object per line")
+    group.add_argument("--duration", type=_seconds, metavar="S", help="end after S seconds")
+    group.add_argument("--interval", type=_interval, default=100, metavar="MS", help="sampling interval (default: 100)")
+    group.add_argument(
+        "--criteria", type=Path, metavar="FILE.toml", help="thresholds and roles (see 'livemon criteria')"
+    )
+    group.add_argument("--from-start", action="store_true", help="read logs from their beginning, not from their end")
+    group.add_argument("--mark-pattern", action="append", default=[], metavar="REGEX", help="lines that become marks")
+    group.add_argument(
+        "--metrics", action="append", default=[], metavar="URL", help="a Prometheus endpoint to read too"
+    )
+    group.add_argument("--no-counters", action="store_true", help="leave hardware counters alone")
+    group.add_argument(
+        "--max-cpu",
+        type=_percent,
+        default=5.0,
+        metavar="PERCENT",
+        help="what livemon may take of one core (default: 5)",
+    )
+    group = parser.add_argument_group("recording")
+    group.add_argument("--record", type=Path, metavar="PATH", help="the session file, or a folder for it")
+    group.add_argument("--no-record", action="store_true", help="keep no session")
+    group.add_argument("--keep", action="store_true", help="go on recording after the screens are closed")
+    group = parser.add_argument_group("handing on")
+    group.add_argument("--prometheus", metavar="HOST:PORT", help="serve OpenMetrics there")
+    group.add_argument("--otlp", metavar="URL", help="push to an OpenTelemetry collector")
+    add_screen_arguments(parser)
+    add_parse_arguments(parser)
+
+
+def add_screen_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the screens alone."""
+    group = parser.add_argument_group("screens")
+    group.add_argument("--fps", type=_fps, metavar="N", help="redraws a second, at most (default: 4)")
+    group.add_argument("--ascii", action="store_true", help="draw with ASCII signs only")
+    group.add_argument("--theme", choices=THEMES, help="colours (default: auto)")
+    group.add_argument("--no-mouse", action="store_true", help="leave the mouse to the terminal")
+    group.add_argument(
+        "--web", nargs="?", const="localhost:8000", metavar="HOST:PORT", help="serve the screens to a browser"
+    )
+
+
+def watch_options(options: argparse.Namespace) -> WatchOptions:
+    """The options as given.
+
+    Raises:
+        UsageError: some of them don't go together, or the criteria file is wrong.
+    """
+    if options.json and not options.headless:
+        raise UsageError("--json goes with --headless")
+    if options.no_record and options.record:
+        raise UsageError("--record and --no-record exclude each other")
+    if options.no_record and options.keep:
+        raise UsageError("--keep needs a recording: leave out --no-record")
+    if options.headless and options.web:
+        raise UsageError("--web needs the screens: leave out --headless")
+    toml, sha256 = read_criteria(options.criteria)
+    return WatchOptions(
+        parse=options_from(options),
+        headless=options.headless,
+        json=options.json,
+        duration_s=options.duration,
+        interval_ms=options.interval,
+        criteria=options.criteria,
+        criteria_toml=toml,
+        criteria_sha256=sha256,
+        record=options.record,
+        no_record=options.no_record,
+        keep=options.keep,
+        from_start=options.from_start,
+        mark_patterns=tuple(options.mark_pattern),
+        metrics_urls=tuple(options.metrics),
+        counters=not options.no_counters,
+        max_cpu_percent=options.max_cpu,
+        prometheus=options.prometheus,
+        otlp=options.otlp,
+        web=options.web,
+        fps=options.fps,
+        ascii=options.ascii,
+        theme=options.theme,
+        mouse=not options.no_mouse,
+    )
+
+
+def read_criteria(path: Path | None) -> tuple[str, str]:
+    """A criteria file as text and its sha256; two empty strings without one.
+
+    Raises:
+        UsageError: it can't be read or is not valid.
+    """
+    if path is None:
+        return "", ""
+    from livemon.model.criteria import load_criteria
+
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path} can't be read: {error.strerror}") from error
+    load_criteria(path)
+    return data.decode(), hashlib.sha256(data).hexdigest()
+
+
+def screen_settings(options: WatchOptions | argparse.Namespace) -> dict[str, Any]:
+    """The settings that were given on the command line; the config file fills in the rest."""
+    given: dict[str, Any] = {}
+    if options.fps is not None:
+        given["fps"] = options.fps
+    if options.ascii:
+        given["ascii"] = True
+    if options.theme is not None:
+        given["theme"] = options.theme
+    mouse = options.mouse if isinstance(options, WatchOptions) else not options.no_mouse
+    if not mouse:
+        given["mouse"] = False
+    return given
+
+
+def _seconds(text: str) -> float:
+    return _number(text, 0.1, 1e9, "seconds")
+
+
+def _percent(text: str) -> float:
+    return _number(text, 0.1, 10_000, "percent of one core")
+
+
+def _fps(text: str) -> float:
+    return _number(text, 0.5, 20, "redraws a second")
+
+
+def _interval(text: str) -> int:
+    return round(_number(text, LEAST_INTERVAL_MS, MOST_INTERVAL_MS, "ms"))
+
+
+def _number(text: str, least: float, most: float, unit: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number") from None
+    if not least <= value <= most:
+        raise argparse.ArgumentTypeError(f"{text} is not between {least:g} and {most:g} {unit}")
+    return value
