@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import resource
 
 GONE = frozenset({errno.ESRCH, errno.ENOENT})
 """Both mean that the process or thread has ended: which one depends on when."""
@@ -65,6 +64,8 @@ def list_numbers(directory: str | int) -> list[int]:
 
 def raise_descriptor_limit() -> int:
     """Raise the soft limit on open files to the hard one; returns how many livemon may keep open."""
+    import resource  # not there on Windows, where the rest of this module may be imported
+
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
         try:

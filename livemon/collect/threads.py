@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Protocol
 
 from livemon.model.clock import Clock, SystemClock
-from livemon.model.errors import TargetError
 from livemon.model.facts import Capability
 from livemon.model.samples import Sample
 
@@ -90,4 +89,10 @@ def open_sampler(
         from livemon.collect.procfs_sampler import ProcSampler
 
         return ProcSampler(pids, options=options, root=root, clock=clock)
-    raise TargetError(f"threads can't be sampled on {sys.platform}")
+    if sys.platform == "darwin":
+        from livemon.collect.darwin import DarwinSampler
+
+        return DarwinSampler(pids, options=options)
+    from livemon.collect.portable import PortableSampler
+
+    return PortableSampler(pids, options=options)

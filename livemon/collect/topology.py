@@ -8,11 +8,14 @@ is ``unknown``. Classes are named by rank of speed, never by guesses about a mod
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from livemon.collect.procfs import read_int, read_text
+from livemon.model.errors import TargetError
 from livemon.model.facts import Cpu, Topology
 from livemon.parse.procfs import parse_cgroups, parse_cpu_list
 
@@ -84,6 +87,8 @@ def read_topology(root: str = "/", pid: int | str = "self") -> Topology:
         root: Where ``/proc`` and ``/sys`` are looked for.
         pid: Whose cpuset counts; livemon's own by default, which in a container is the target's too.
     """
+    if root == "/" and not sys.platform.startswith("linux"):
+        return _elsewhere()
     online = online_cpus(root)
     allowed = cpuset_cpus(root, pid)
     everything = tuple(_read_cpu(root, cpu) for cpu in online)
@@ -102,6 +107,17 @@ def read_topology(root: str = "/", pid: int | str = "self") -> Topology:
         efficiency_classes=tuple(name for name in efficient if name in present),
         online=len(online),
     )
+
+
+def _elsewhere() -> Topology:
+    if sys.platform == "darwin":
+        from livemon.collect import darwin
+
+        try:
+            return darwin.topology(darwin.LibProc())
+        except TargetError as error:
+            return Topology(class_source=str(error), online=os.cpu_count() or 0)
+    return Topology(class_source=f"{sys.platform} does not tell core classes", online=os.cpu_count() or 0)
 
 
 def _read_cpu(root: str, number: int) -> Cpu:

@@ -1,0 +1,197 @@
+"""What can be observed on this machine and of this process, what can't, why, and the exact remedy."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from livemon.collect.environment import cgroup_version, cpu_limit
+from livemon.collect.perf_groups import class_events
+from livemon.collect.perf_layer import KernelPerf, PerfLayer
+from livemon.collect.perf_probe import probe as probe_counters
+from livemon.collect.procfs import DENIED, list_numbers, read_file, read_text
+from livemon.collect.topology import cpuset_cpus, read_topology
+from livemon.model.facts import Capability, Topology
+from livemon.parse.procfs import format_cpu_list, parse_cgroups, parse_cpu_times, parse_schedstat, parse_status_field
+
+
+def probe(pid: int | None = None, root: str = "/", perf: PerfLayer | None = None) -> tuple[Capability, ...]:
+    """Every capability, in the order in which a person asks for them.
+
+    Args:
+        pid: The process to check it against; ``None``: livemon itself stands for it.
+        root: Where ``/proc`` and ``/sys`` are looked for.
+        perf: The kernel's perf events, or a script of them.
+    """
+    if root == "/" and not sys.platform.startswith("linux"):
+        return _elsewhere()
+    base = root.rstrip("/")
+    subject = str(pid) if pid is not None else ("self" if Path(f"{base}/proc/self").exists() else "1")
+    topology = read_topology(root, subject)
+    return (
+        _processes(base, subject),
+        *_scheduling(base, subject),
+        _core_classes(topology),
+        *probe_counters(perf or KernelPerf(), class_events(topology, root), tid=pid or 0, root=root).capabilities,
+        *_pressure(base),
+        _frequency(base),
+        _heat(base),
+        _cgroup(base, root, subject),
+        _cpuset(root, subject, topology),
+        _descriptors(base, subject, len(topology.classes)),
+        *_namespace(base, subject),
+    )
+
+
+def _processes(base: str, subject: str) -> Capability:
+    name = "threads of the process"
+    mounts = read_text(f"{base}/proc/mounts") or ""
+    options = next((line.split()[3] for line in mounts.splitlines() if line.split()[1:3] == ["/proc", "proc"]), "")
+    hidden = next((option for option in options.split(",") if option.startswith("hidepid=")), "")
+    note = (
+        f"; /proc is mounted with {hidden}: other users' processes are hidden"
+        if hidden not in {"", "hidepid=0"}
+        else ""
+    )
+    try:
+        count = len(list_numbers(f"{base}/proc/{subject}/task"))
+    except OSError as error:
+        if error.errno in DENIED:
+            return Capability(
+                name, False, f"its task folder is not readable ({error.strerror}){note}", "run livemon as root"
+            )
+        return Capability(name, False, f"its task folder is not there ({error.strerror}){note}", "mount /proc")
+    return Capability(name, True, f"{count} in /proc{note}", "run livemon as root" if note else "")
+
+
+def _scheduling(base: str, subject: str) -> Iterator[Capability]:
+    path = f"{base}/proc/{subject}/schedstat"
+    remedy = "boot a kernel with CONFIG_SCHED_INFO=y (CONFIG_SCHEDSTATS or CONFIG_TASK_DELAY_ACCT, and 'delayacct')"
+    try:
+        values = parse_schedstat(read_file(path))
+    except (OSError, ValueError):
+        yield Capability(
+            "thread CPU time", True, "in steps of 10 ms, from stat: this kernel keeps no schedstat", remedy
+        )
+        yield Capability("run-queue delay", False, "this kernel keeps no schedstat", remedy)
+        return
+    if not any(values) and subject != "self":
+        yield Capability("thread CPU time", True, "in ns from schedstat, if it is not 0 for ever", "")
+        yield Capability(
+            "run-queue delay", False, "schedstat is all 0: the process never ran, or the kernel keeps none", remedy
+        )
+        return
+    yield Capability("thread CPU time", True, "in ns, from schedstat")
+    yield Capability("run-queue delay", True, "in ns, from schedstat")
+
+
+def _core_classes(topology: Topology) -> Capability:
+    if topology.classes in {(), ("unknown",)}:
+        remedy = "a kernel that shows cpu_capacity or cpufreq; in a VM the host must pass them on"
+        return Capability("core classes", False, topology.class_source, remedy)
+    return Capability("core classes", True, f"{', '.join(topology.classes)} from {topology.class_source}")
+
+
+def _pressure(base: str) -> Iterator[Capability]:
+    try:
+        read_file(f"{base}/proc/pressure/cpu")
+        yield Capability("pressure stall information", True, "/proc/pressure")
+    except OSError as error:
+        is_built = Path(f"{base}/proc/pressure").exists()
+        reason = f"switched off at boot ({error.strerror})" if is_built else "not in this kernel"
+        remedy = "boot with psi=1" if is_built else "boot a kernel with CONFIG_PSI=y"
+        yield Capability("pressure stall information", False, reason, remedy)
+    try:
+        times = parse_cpu_times(read_file(f"{base}/proc/stat"))
+    except OSError as error:
+        times = ()
+        yield Capability("steal and interrupt time", False, f"/proc/stat is not readable ({error.strerror})")
+    if times:
+        yield Capability("steal and interrupt time", True, "/proc/stat")
+
+
+def _frequency(base: str) -> Capability:
+    cpu0 = f"{base}/sys/devices/system/cpu/cpu0/cpufreq"
+    if read_text(f"{cpu0}/scaling_cur_freq") is not None:
+        return Capability("CPU frequency", True, f"cpufreq ({read_text(f'{cpu0}/scaling_driver') or 'unknown driver'})")
+    return Capability(
+        "CPU frequency", False, "no cpufreq: a VM, or no driver; cycles per ns stand in where counters are"
+    )
+
+
+def _heat(base: str) -> Capability:
+    if Path(f"{base}/sys/devices/system/cpu/cpu0/thermal_throttle").is_dir():
+        return Capability("thermal throttling", True, "counts in sysfs")
+    return Capability("thermal throttling", False, "no throttle counts in sysfs (a VM, or not an Intel CPU)")
+
+
+def _cgroup(base: str, root: str, subject: str) -> Capability:
+    version = cgroup_version(root)
+    if version is None:
+        return Capability("cgroup throttling", False, "no cgroups", "mount -t cgroup2 none /sys/fs/cgroup")
+    limit = cpu_limit(root, subject)
+    lines = parse_cgroups((read_text(f"{base}/proc/{subject}/cgroup") or "").encode())
+    path = next((path for controllers, path in lines if "cpu" in controllers or not controllers), "/")
+    quota = f"limit {limit}" if limit else "no CPU limit"
+    mount = Path(f"{base}/sys/fs/cgroup")
+    folders = (mount / path.strip("/"), mount, mount / "cpu" / path.strip("/"), mount / "cpu", mount / "cpu,cpuacct")
+    if any((folder / "cpu.stat").exists() for folder in folders):
+        return Capability("cgroup throttling", True, f"cgroup {version}, {path}, {quota}")
+    return Capability(
+        "cgroup throttling",
+        False,
+        f"cgroup {version}, but no cpu.stat for {path}",
+        "mount /sys/fs/cgroup into the container",
+    )
+
+
+def _cpuset(root: str, subject: str, topology: Topology) -> Capability:
+    allowed = cpuset_cpus(root, subject)
+    cpus = format_cpu_list(cpu.cpu for cpu in topology.cpus)
+    if allowed and len(topology.cpus) < topology.online:
+        return Capability("CPUs of the process", True, f"{cpus}: a cpuset of {len(topology.cpus)} of {topology.online}")
+    return Capability(
+        "CPUs of the process", bool(cpus), f"{cpus}: all that are online" if cpus else "no CPU list in sysfs"
+    )
+
+
+def _descriptors(base: str, subject: str, classes: int) -> Capability:
+    import resource  # not there on Windows, where the rest of this module may be imported
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        threads = len(list_numbers(f"{base}/proc/{subject}/task"))
+    except OSError:
+        threads = 1
+    needed = threads * (2 + 2 * max(classes, 1)) + 128
+    limit = "unlimited" if hard == resource.RLIM_INFINITY else str(hard)
+    reason = f"{needed} needed for {threads} threads with counters; limit {soft}, raised to {limit} when running"
+    is_enough = hard == resource.RLIM_INFINITY or hard >= needed
+    return Capability("open files", is_enough, reason, "" if is_enough else f"ulimit -Hn {2 * needed}  (as root)")
+
+
+def _namespace(base: str, subject: str) -> Iterator[Capability]:
+    try:
+        numbers = (parse_status_field(read_file(f"{base}/proc/{subject}/status"), b"NSpid") or "").split()
+    except OSError:
+        return
+    if len(numbers) > 1:
+        reason = f"it is pid {numbers[-1]} in its own namespace: thread ids in its log are not those that livemon shows"
+        yield Capability("pid namespace", False, reason, "run livemon inside the container (docker exec) to match ids")
+    if subject not in {"self", "1"}:
+        try:
+            os.readlink(f"{base}/proc/{subject}/exe")  # noqa: PTH115  (a permission check, not a path)
+            yield Capability("exec events", True, "/proc/PID/exe")
+        except OSError as error:
+            remedy = "run livemon as its user or as root" if error.errno in DENIED else ""
+            yield Capability("exec events", False, f"/proc/PID/exe is not readable ({error.strerror})", remedy)
+
+
+def _elsewhere() -> tuple[Capability, ...]:
+    if sys.platform == "darwin":
+        from livemon.collect.darwin import capabilities
+    else:
+        from livemon.collect.portable import capabilities
+    return capabilities()
