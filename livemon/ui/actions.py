@@ -1,5 +1,7 @@
 """Every key in one table: help, palette, key hints and the config file are made from it."""
 
+# ruff: noqa: E501 - tables read best with a line for each row
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping

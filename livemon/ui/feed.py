@@ -78,7 +78,7 @@ class Feed:
         clock: Clock | None = None,
     ) -> None:
         self._opening: Loader | None = None if hasattr(source, "snapshot") else source  # type: ignore[assignment]
-        self.source: ViewSource | None = source if hasattr(source, "snapshot") else None  # type: ignore[assignment]
+        self.source: ViewSource | None = source if hasattr(source, "snapshot") else None
         self._notify = notify
         self._failed = failed
         self._clock = clock or SystemClock()

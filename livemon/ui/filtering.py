@@ -1,5 +1,7 @@
 """The filter language of ``/``: words, fields and comparisons, checked while typing."""
 
+# ruff: noqa: E501 - tables read best with a line for each row
+
 from __future__ import annotations
 
 import re
@@ -9,7 +11,21 @@ from livemon.model.snapshot import LogLine, StageRow, ThreadRow
 
 _TERM = re.compile(r"^(?P<not>[-!]?)(?P<field>[a-z_]+)(?P<op>>=|<=|!=|:|=|>|<)(?P<value>.*)$", re.IGNORECASE)
 
-TEXT_FIELDS = {"name", "thread", "process", "proc", "role", "class", "label", "stage", "state", "unit", "stream", "text", "policy"}
+TEXT_FIELDS = {
+    "name",
+    "thread",
+    "process",
+    "proc",
+    "role",
+    "class",
+    "label",
+    "stage",
+    "state",
+    "unit",
+    "stream",
+    "text",
+    "policy",
+}
 NUMBER_FIELDS = {"cpu", "wait", "ipc", "cyc", "unit_ms", "mig", "eff", "tid", "pid", "core", "median", "p50", "p99", "last",
                  "share", "n", "line"}  # fmt: skip
 _FIGURES = {"cpu": "cpu_percent", "wait": "wait_percent", "ipc": "ipc", "cyc": "cycles_per_ns", "unit_ms": "cpu_ms_per_unit",

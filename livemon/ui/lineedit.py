@@ -52,7 +52,11 @@ class LineEdit:
 
     def line(self, label: str, cells: int, glyphs: Glyphs, *, error: str = "") -> Line:
         """The editor as one line: label, text with its caret, then what is wrong with it."""
-        before, under, after = self.text[: self._caret], self.text[self._caret : self._caret + 1], self.text[self._caret + 1 :]
+        before, under, after = (
+            self.text[: self._caret],
+            self.text[self._caret : self._caret + 1],
+            self.text[self._caret + 1 :],
+        )
         room = max(cells - width(label) - 2, 4)
         while width(before) > room - 1:
             before = before[1:]

@@ -4,25 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from livemon.model.snapshot import ViewSource
 from livemon.ui import view as views
+from livemon.ui.frames import FrameApp
 from livemon.ui.lineedit import LineEdit
 from livemon.ui.palettes import THEMES
 from livemon.ui.screens.base import BaseScreen, Prompt
 
-if TYPE_CHECKING:
-    from livemon.ui.app import LivemonApp
-
-    _Base = LivemonApp
-else:
-    _Base = object
-
 SECOND_NS = 1_000_000_000
 
 
-class Navigation(_Base):
-    """Actions of the app; ``act_<id>`` of ``actions.py``."""
+class LivemonApp(FrameApp):
+    """The screens over one session; ``act_<id>`` are the actions of ``actions.py``."""
 
     # Leaving.
 
@@ -156,10 +150,9 @@ class Navigation(_Base):
             self.go_to(found.t_ns)
             self.say(f"mark: {found.text}")
 
-        def job(source: object) -> object:
-            start_ns, end_ns = source.bounds_ns()  # type: ignore[attr-defined]
-            whole = source.snapshot(end_ns, max(end_ns - start_ns, 1), 16)  # type: ignore[attr-defined]
-            return whole.timeline.marks
+        def job(source: ViewSource) -> object:
+            start_ns, end_ns = source.bounds_ns()
+            return source.snapshot(end_ns, max(end_ns - start_ns, 1), 16).timeline.marks
 
         self.feed.submit(job, done)
 

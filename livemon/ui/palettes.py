@@ -1,5 +1,7 @@
 """Themes: what each style name of ``ui/render`` looks like, as colours and attributes."""
 
+# ruff: noqa: E501 - tables read best with a line for each row
+
 from __future__ import annotations
 
 from dataclasses import dataclass, field

@@ -10,7 +10,7 @@ from typing import Literal
 from livemon.model.snapshot import SessionEntry, ViewSource
 
 Progress = Callable[[float | None, str], None]
-"""Told by long work: (fraction done 0..1 or ``None``, what it is doing). Raises ``Cancelled`` when the person gave up."""
+"""Told by long work: (fraction done 0..1 or ``None``, what it is doing). Raises ``Cancelled`` if the person gave up."""
 Loader = Callable[[Progress], ViewSource]
 """Opens a session off the UI loop, telling its progress."""
 

@@ -13,7 +13,10 @@ from livemon.model.errors import UsageError
 if TYPE_CHECKING:
     from textual.driver import Driver
 
-RESET = "\x1b[?2026l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1015l\x1b[?2004l\x1b[?1004l\x1b[<u\x1b[?7h\x1b[?1049l\x1b[?25h\x1b[0m"
+RESET = (
+    "".join(f"\x1b[?{mode}l" for mode in (2026, 1000, 1002, 1003, 1006, 1015, 2004, 1004))
+    + "\x1b[<u\x1b[?7h\x1b[?1049l\x1b[?25h\x1b[0m"
+)
 """Takes back every mode that the screens switch on."""
 
 
@@ -27,9 +30,10 @@ def check_terminal(environ: Mapping[str, str]) -> None:
         return
     if environ.get("TERM", "") in ("dumb", "unknown"):
         raise UsageError(
-            f"the terminal can't draw screens (TERM={environ['TERM']})", "use --headless, or set TERM to what it really is"
+            f"the terminal can't draw screens (TERM={environ['TERM']})",
+            "use --headless, or set TERM to what it really is",
         )
-    if all(os.isatty(number) for number in (0, 1, 2) if _is_open(number)) and _is_open(0) and _is_open(1) and _is_open(2):
+    if os.isatty(0) and os.isatty(2):
         return
     try:
         tty = os.open("/dev/tty", os.O_RDWR)
@@ -39,17 +43,9 @@ def check_terminal(environ: Mapping[str, str]) -> None:
     if not os.isatty(0):
         os.dup2(tty, 0)
     if not os.isatty(2):
-        sys.__stderr__ = open(tty, "w", encoding="utf-8", closefd=False)  # type: ignore[misc]  # noqa: PTH123, SIM115
+        sys.__stderr__ = os.fdopen(tty, "w", encoding="utf-8", closefd=False)  # type: ignore[misc]
     if sys.__stdin__ is None or sys.__stdin__.closed:
-        sys.__stdin__ = open(0, encoding="utf-8", closefd=False)  # type: ignore[misc]  # noqa: PTH123, SIM115
-
-
-def _is_open(number: int) -> bool:
-    try:
-        os.fstat(number)
-    except OSError:
-        return False
-    return True
+        sys.__stdin__ = os.fdopen(0, encoding="utf-8", closefd=False)  # type: ignore[misc]
 
 
 def terminal_size() -> tuple[int, int] | None:
@@ -106,7 +102,7 @@ def driver_class(environ: Mapping[str, str]) -> type[Driver] | None:
             if self._writer_thread is not None and self._writer_thread.is_alive():
                 super().write(data)
 
-        def set_mouse(self, is_on: bool) -> None:  # noqa: FBT001
+        def set_mouse(self, is_on: bool) -> None:
             """Switch mouse reports on or off while running."""
             self._mouse = True
             if is_on:

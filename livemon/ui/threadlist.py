@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from livemon.model.snapshot import ThreadRow
@@ -45,7 +46,9 @@ class ThreadList:
         self._sorted_for: tuple[str, bool] | None = None
         self._sorted_ns = 0
 
-    def ordered(self, rows: Sequence[ThreadRow], key: str, *, is_reversed: bool, at_ns: int, involved: Set[int]) -> list[ThreadRow]:
+    def ordered(
+        self, rows: Sequence[ThreadRow], key: str, *, is_reversed: bool, at_ns: int, involved: AbstractSet[int]
+    ) -> list[ThreadRow]:
         """The rows in order; those taking part in the shown episode first."""
         is_stale = not 0 <= at_ns - self._sorted_ns < RESORT_NS
         if is_stale or self._sorted_for != (key, is_reversed):
@@ -60,7 +63,7 @@ class ThreadList:
         return sorted(rows, key=lambda row: (row.index not in involved, places.get(row.index, last + row.index)))
 
     @staticmethod
-    def entries(rows: Sequence[ThreadRow], by: str, expanded: Set[str]) -> list[Entry]:
+    def entries(rows: Sequence[ThreadRow], by: str, expanded: AbstractSet[str]) -> list[Entry]:
         """Threads as they are, or gathered into groups (``process``, ``name``, ``role``)."""
         if by == "none":
             return [Entry(row) for row in rows]

@@ -4,6 +4,8 @@ Three kernels run in a cycle; validate is oversized in two of them. Host-slow ep
 40–43.2 s, 95–99 s and from 170 s on (ongoing at the end, 172.4 s). Thread samples are missing at 60–66 s.
 """
 
+# ruff: noqa: E501 - tables read best with a line for each row
+
 from __future__ import annotations
 
 import math
@@ -43,9 +45,25 @@ WALL_NS = 1_767_225_600 * S  # 2026-01-01 00:00:00 UTC
 EPISODES = ((40.0, 43.2), (95.0, 99.0), (170.0, 176.0))
 GAP = (60.0, 66.0)
 NO_PMU = "no hardware counters on this machine: perf_event_open says ENOENT; remedy: none in a guest without a PMU"
-NAMES = ("dispatch", "client-short", "client-long", "gpu-worker", "tokenizer", "detok", "io-loop", "gc", "worker-1", "worker-2")
+NAMES = (
+    "dispatch",
+    "client-short",
+    "client-long",
+    "gpu-worker",
+    "tokenizer",
+    "detok",
+    "io-loop",
+    "gc",
+    "worker-1",
+    "worker-2",
+)
 KINDS = ("decode_layer", "final_rms", "lm_head")
-STAGES = (("prepare_ctx", "host", 0.6), ("runner_run", "device", 20.0), ("validate", "finalize", 16.0), ("total", "total", 60.0))
+STAGES = (
+    ("prepare_ctx", "host", 0.6),
+    ("runner_run", "device", 20.0),
+    ("validate", "finalize", 16.0),
+    ("total", "total", 60.0),
+)
 VALIDATE = (16.0, 86.0, 52.0)
 
 
@@ -69,7 +87,9 @@ def in_gap(t_s: float) -> bool:
 class ScriptedSource:
     """Implements ``ViewSource``; ``end_s`` can be moved by a test (a growing live session)."""
 
-    def __init__(self, *, threads: int = 10, end_s: float = 172.4, is_live: bool = False, counters: bool = True) -> None:
+    def __init__(
+        self, *, threads: int = 10, end_s: float = 172.4, is_live: bool = False, counters: bool = True
+    ) -> None:
         self.is_live = is_live
         self.path = "/tmp/scripted.livemon"
         self.end_s = end_s
@@ -184,7 +204,10 @@ class ScriptedSource:
                 )
         if at_s < 5:
             return Verdict("warming", "learning what is usual: 12 of 30 units")
-        return Verdict("warning", "finalize too long: validate takes 86 ms in final_rms, budget 5 ms · hosts are at their usual speed")
+        return Verdict(
+            "warning",
+            "finalize too long: validate takes 86 ms in final_rms, budget 5 ms · hosts are at their usual speed",
+        )
 
     def _stages(self, at_s: float, grid: tuple[int, int, int]) -> list[StageRow]:
         rows = []
@@ -266,7 +289,11 @@ class ScriptedSource:
         return self._findings(self.end_s)
 
     def moments_ns(self) -> tuple[tuple[int, str], ...]:
-        moments = [(START_NS + round(start * S), f"T{n + 1} host-slow") for n, (start, _) in enumerate(EPISODES) if start < self.end_s]
+        moments = [
+            (START_NS + round(start * S), f"T{n + 1} host-slow")
+            for n, (start, _) in enumerate(EPISODES)
+            if start < self.end_s
+        ]
         moments += [(START_NS + 8 * S, "F1 finalize final_rms"), (START_NS + 9 * S, "F2 finalize lm_head")]
         moments += [(mark.t_ns, mark.text) for mark in self.marks]
         return tuple(sorted(moments))
@@ -287,10 +314,17 @@ class ScriptedSource:
         for n in range(max(centre - before, 0), min(centre + after, last) + 1):
             t_ns = START_NS + n * S // 10
             if n % 4 == 3:
-                lines.append(LogLine(t_ns, "serve.log", n + 1, f"INFO scheduler step {n} queue=\x1b[31m3\x1b[0m", is_text=True))
+                lines.append(
+                    LogLine(t_ns, "serve.log", n + 1, f"INFO scheduler step {n} queue=\x1b[31m3\x1b[0m", is_text=True)
+                )
                 continue
             c = n % 3
-            stages = (("prepare_ctx", 0.58), ("runner_run", 19.72), ("validate", VALIDATE[c]), ("total", 60.0 + VALIDATE[c]))
+            stages = (
+                ("prepare_ctx", 0.58),
+                ("runner_run", 19.72),
+                ("validate", VALIDATE[c]),
+                ("total", 60.0 + VALIDATE[c]),
+            )
             text = f"[c_api_timing] run={n} " + " ".join(f"{name}={ms:.2f}" for name, ms in stages)
             lines.append(LogLine(t_ns, "serve.log", n + 1, text, True, stages, str(n), KINDS[c]))
         return tuple(lines)

@@ -1,5 +1,7 @@
 """The stages panel: one row for each stage of each class."""
 
+# ruff: noqa: E501 - tables read best with a line for each row
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -13,16 +15,16 @@ from livemon.ui.render.spark import bar, spark
 from livemon.ui.render.table import Column, Widths
 
 COLUMNS: tuple[Column, ...] = (
-    Column("class", "class", 8, "<", 0, stretch=1, most=22, about="the line's own label, or position/period in the detected cycle"),
+    Column("class", "class", 10, "<", 0, stretch=1, most=22, about="the line's own label, or position/period in the detected cycle"),
     Column("stage", "stage", 11, "<", 0, stretch=1, most=24, about="name of the stage; unaccounted is total minus its parts"),
     Column("role", "role", 8, "<", 7, about="device, finalize, host, wait, total or unaccounted"),
     Column("state", "state", 6, "<", 0, about="ok, OVER its budget, SLOW against its healthy state, warming, silent"),
-    Column("last", "last ms", 7, ">", 3, about="duration in the newest unit, ms"),
+    Column("last", "last", 6, ">", 3, about="duration in the newest unit, ms"),
     Column("p50", "median", 6, ">", 0, about="median in the window, ms"),
     Column("p99", "P99", 6, ">", 1, about="99th percentile in the window, ms"),
     Column("share", "share", 5, ">", 2, about="share of the class's total time in the window"),
     Column("n", "n", 6, ">", 8, about="units in the window"),
-    Column("budget", "budget", 14, "<", 5, about="median against the budget: the bar is full at the budget, then the factor"),
+    Column("budget", "of budget", 9, "<", 5, stretch=1, most=16, about="median against the budget: the bar is full at the budget, then the factor"),
     Column("spark", "", 6, "<", 6, stretch=4, about="durations over time, each cell's maximum"),
 )  # fmt: skip
 
@@ -40,9 +42,11 @@ def spark_scale(rows: Sequence[StageRow], kind: str) -> Scale:
     return nice_log(min(values), max(values), "ms") if kind == "log" else nice_linear(max(values), "ms")
 
 
-def spark_title(scale: Scale, kind: str) -> str:
-    """Header of the sparkline column: the scale in words."""
-    return f"{scale.label} of usual" if kind == "relative" else scale.label
+def spark_titles(scale: Scale, kind: str) -> tuple[str, ...]:
+    """Header of the sparkline column: the scale in words, longest first."""
+    if kind == "relative":
+        return f"{scale.label} of usual", f"{scale.label[:-4]} of usual", scale.label[:-4]
+    return f"durations {scale.label}", scale.label
 
 
 def stage_line(row: StageRow, widths: Widths, scale: Scale, kind: str, glyphs: Glyphs) -> Line:
@@ -99,7 +103,7 @@ def stage_reasons(row: StageRow) -> list[tuple[str, str, str]]:
     """(column, value, why or where from) of a row, for the key that explains a cell."""
     window = f"in the window, n = {row.n}"
     nothing = "no record in the window" if row.n == 0 else "not known yet"
-    out = [
+    return [
         ("class", row.class_key or "–", "the line has no label and no cycle was found" if row.class_key is None else ""),
         ("role", row.role, "from the stage's name or the criteria"),
         ("state", row.state, {"warming": "too few units yet to know what is usual"}.get(row.state, "")),
@@ -112,4 +116,3 @@ def stage_reasons(row: StageRow) -> list[tuple[str, str, str]]:
         ("usual", milliseconds(row.reference_ms),
          "healthy state not known yet" if row.reference_ms is None else "healthy median, ms"),
     ]  # fmt: skip
-    return out

@@ -17,7 +17,7 @@ _LEVELS = {
 }
 
 CAUSE_WORDS = {
-    "placement": "placement: time on efficiency cores",
+    "placement": "placement",
     "cycle_rate": "low cycle rate",
     "ipc": "low IPC",
     "off_cpu": "waiting for a CPU",
@@ -115,7 +115,10 @@ def finding_line(finding: Finding, stamps: Stamps, cells: int, glyphs: Glyphs) -
     is_ongoing = finding.end_ns is None
     style = "crit" if finding.severity == "critical" else "warn"
     sign = glyphs.up if is_ongoing else " "
-    spans: list[Span] = [(f"{sign}{fit(finding.id, 4)}", style), (fit(finding.severity, 9), style)]
+    spans: list[Span] = [
+        (f"{sign}{fit(finding.id, 4)}", style),
+        ("CRIT " if finding.severity == "critical" else "warn ", style),
+    ]
     if isinstance(finding, HostSlowTransient):
         spans.append(("host-slow ", "bold"))
         spans.extend(_transient_words(finding, stamps, glyphs))
@@ -136,10 +139,9 @@ def _transient_words(finding: HostSlowTransient, stamps: Stamps, glyphs: Glyphs)
     if finding.primary_cause is None:
         spans.append(("cause not told ", "muted"))
     else:
-        spans.append((CAUSE_WORDS.get(finding.primary_cause, finding.primary_cause) + " ", "text"))
         threads = next((c.threads for c in finding.causes if c.cause == finding.primary_cause), ())
-        if threads:
-            spans.append(("(" + ", ".join(clean(t) for t in threads[:3]) + ") ", "name"))
+        named = ": " + ", ".join(clean(t) for t in threads[:3]) if threads else ""
+        spans.append((f"{CAUSE_WORDS.get(finding.primary_cause, finding.primary_cause)}{named} ", "name"))
     if finding.peak_p99_ms is not None:
         spans.append((f"peak P99 {milliseconds(finding.peak_p99_ms)} ms ", "muted"))
     if finding.cost_ms is not None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from livemon.ui.render.glyphs import Glyphs
-from livemon.ui.render.line import Line, Span, fit
+from livemon.ui.render.line import Line, Span, fit, width
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +59,12 @@ def choose(columns: Sequence[Column], cells: int, hidden: Sequence[str] = ()) ->
     return tuple((column, widths[column.key]) for column in chosen)
 
 
-def header(widths: Widths, titles: dict[str, str], glyphs: Glyphs, *, sorted_by: str = "") -> Line:
-    """The line of titles; ``titles`` replaces single ones, the sort column carries ``▼``."""
+def header(widths: Widths, titles: dict[str, tuple[str, ...]], glyphs: Glyphs, *, sorted_by: str = "") -> Line:
+    """The line of titles; ``titles`` replaces single ones by the first that fits, the sort column carries ``▼``."""
     spans: list[Span] = []
     for position, (column, cells) in enumerate(widths):
-        title = titles.get(column.key, column.title)
+        choices = titles.get(column.key, (column.title,))
+        title = glyphs.ascii_only(next((text for text in choices if width(text) <= cells), choices[-1]))
         if column.key == sorted_by:
             title = title[: max(cells - 1, 0)] + glyphs.down
         spans.append((fit(title, cells, column.align, glyphs.more), "header"))

@@ -1,5 +1,7 @@
 """The threads panel: one row for each thread, or for each group of threads."""
 
+# ruff: noqa: E501 - tables read best with a line for each row
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -15,7 +17,7 @@ from livemon.ui.render.spark import spark
 from livemon.ui.render.table import Column, Widths
 
 COLUMNS: tuple[Column, ...] = (
-    Column("name", "thread#tid", 18, "<", 0, stretch=2, most=34, about="name#tid; ! takes part in the shown episode, x has ended, @ is livemon itself"),
+    Column("name", "thread#tid", 19, "<", 0, stretch=2, most=34, about="name#tid; ! takes part in the shown episode, x has ended, @ is livemon itself"),
     Column("process", "process", 10, "<", 10, about="name and pid of its process"),
     Column("cpu", "cpu", 4, ">", 5, about="CPU it was last seen on (sampled)"),
     Column("class", "on", 4, "<", 2, about="core class it ran on last"),

@@ -18,7 +18,7 @@ from livemon.ui.view import View
 from livemon.ui.widgets.canvas import Canvas
 
 if TYPE_CHECKING:
-    from livemon.ui.app import LivemonApp
+    from livemon.ui.navigation import LivemonApp
 
 LEAST_CELLS, LEAST_LINES = 40, 8
 """Below this only the verdict and a notice are drawn."""
@@ -41,7 +41,7 @@ class Prompt:
 class BaseScreen(Screen[None]):
     """A screen that draws rows; subclasses give them and the actions."""
 
-    app: LivemonApp  # type: ignore[assignment]
+    app: LivemonApp
     screen_name: ClassVar[str] = ""
     is_live_view: ClassVar[bool] = True
     """Whether new frames change what it shows."""

@@ -196,4 +196,3 @@ class OverviewScreen(OverviewPanels):
         self.panels[name].select(position)
         if was_selected:
             self.act_open()
-

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import ClassVar
 
 from livemon.model.findings import Finding, HostSlowTransient
-from livemon.model.snapshot import Snapshot, StageRow, ThreadRow, ViewSource
+from livemon.model.snapshot import Snapshot, StageRow, ViewSource
 from livemon.ui.filtering import Filter
 from livemon.ui.panel import Panel
 from livemon.ui.render import stages as stage_render
@@ -23,6 +24,10 @@ from livemon.ui.threadlist import Entry, ThreadList, visible_rows
 from livemon.ui.view import View
 
 PANELS = ("findings", "stages", "threads")
+HINTS = (
+    "help", "pause", "tick_back", "next_episode", "open", "next_panel", "filter", "zoom_in", "explain", "sort", "group",
+    "log", "mark", "quit",
+)  # fmt: skip
 MARGIN = 1
 """Cells left of each row, for the selection sign."""
 
@@ -52,8 +57,7 @@ class OverviewPanels(BaseScreen):
 
     def hints(self) -> Sequence[str]:
         """The hint line."""
-        return ("help", "pause", "tick_back", "next_episode", "open", "next_panel", "filter", "zoom_in", "explain", "sort",
-                "group", "log", "mark", "quit")  # fmt: skip
+        return HINTS
 
     def columns(self) -> int:
         """One bucket a cell of the timeline, halved while that still leaves enough for the sparklines."""
@@ -101,17 +105,26 @@ class OverviewPanels(BaseScreen):
             return self.app.loading_rows(cells, lines)
         glyphs = self.glyphs
         findings = self.findings(snapshot)
-        stages = [row for row in snapshot.stages if self.filter.keeps_stage(row)] if self.filter.terms else list(snapshot.stages)
+        stages = (
+            [row for row in snapshot.stages if self.filter.keeps_stage(row)]
+            if self.filter.terms
+            else list(snapshot.stages)
+        )
         involved = self.involved(snapshot)
         entries = self.thread_entries(snapshot, involved)
         layout = share_lines(lines - 2, len(findings), len(stages), len(entries))
+        if len(stages) > layout.stages - 1:
+            # What is wrong must be in sight when not everything is.
+            stages.sort(key=lambda row: row.state not in ("over", "slow"))
         rows: list[Row] = [(verdict_line(snapshot.verdict, cells, glyphs), "")]
         places = [("verdict", -1)]
         drawn = [
             timeline.share_line(snapshot, cells - MARGIN, glyphs),
             timeline.events_line(snapshot, cells - MARGIN, glyphs),
             timeline.axis_line(snapshot, cells - MARGIN, glyphs),
-            timeline.rail_line(snapshot, self.app.extra if isinstance(self.app.extra, tuple) else findings, cells - MARGIN, glyphs),
+            timeline.rail_line(
+                snapshot, self.app.extra if isinstance(self.app.extra, tuple) else findings, cells - MARGIN, glyphs
+            ),
         ]
         order = {0: (), 1: (0,), 2: (0, 1), 3: (0, 1, 3), 4: (0, 1, 2, 3)}[layout.timeline]
         for number in order:
@@ -150,7 +163,13 @@ class OverviewPanels(BaseScreen):
         return (sign, *line), "sel" if is_selected else ""
 
     def _finding_rows(
-        self, rows: list[Row], places: list[tuple[str, int]], snapshot: Snapshot, findings: list[Finding], count: int, cells: int
+        self,
+        rows: list[Row],
+        places: list[tuple[str, int]],
+        snapshot: Snapshot,
+        findings: list[Finding],
+        count: int,
+        cells: int,
     ) -> None:
         panel = self.panels["findings"]
         panel.set([finding.id for finding in findings], count)
@@ -166,7 +185,9 @@ class OverviewPanels(BaseScreen):
             rows.append(self._row("findings", position, line))
             places.append(("findings", position))
 
-    def _stage_rows(self, rows: list[Row], places: list[tuple[str, int]], stages: list[StageRow], count: int, cells: int) -> None:
+    def _stage_rows(
+        self, rows: list[Row], places: list[tuple[str, int]], stages: list[StageRow], count: int, cells: int
+    ) -> None:
         panel = self.panels["stages"]
         panel.set([(row.class_key, row.stage) for row in stages], count)
         if not count:
@@ -175,7 +196,7 @@ class OverviewPanels(BaseScreen):
         scale = stage_render.spark_scale(stages, kind)
         hidden = self.app.settings.hidden_columns
         widths = choose(stage_render.COLUMNS, cells - MARGIN, hidden)
-        titles = {"spark": stage_render.spark_title(scale, kind)}
+        titles = {"spark": stage_render.spark_titles(scale, kind)}
         filter_words = f"  filter: {self.filter.text}" if self.filter.terms else ""
         sign = self.glyphs.arrow if self.active == "stages" else " "
         head = f"STAGES {len(stages)}"
@@ -184,13 +205,20 @@ class OverviewPanels(BaseScreen):
             rows.append(self._title("stages", head, f"{place}median and P99 over the window{filter_words}", cells))
             places.append(("stages", -1))
             count -= 1
-        rows.append(((((sign if cells < 100 else " "), "title"), *header(widths, titles, self.glyphs)), "head" if cells < 100 else ""))
+        rows.append(
+            (
+                (((sign if cells < 100 else " "), "title"), *header(widths, titles, self.glyphs)),
+                "head" if cells < 100 else "",
+            )
+        )
         places.append(("stages", -1))
         panel.set(panel.keys, count)
         for position in panel.visible():
             row = stages[position]
             how = (widths, scale, kind, self.glyphs)
-            line = self._cached(("stage", row.class_key, row.stage), row, how, lambda r=row: stage_render.stage_line(r, *how))
+            line = self._cached(
+                ("stage", row.class_key, row.stage), row, how, partial(stage_render.stage_line, row, *how)
+            )
             rows.append(self._row("stages", position, line))
             places.append(("stages", position))
         for _ in range(count - len(panel.visible())):
@@ -218,7 +246,9 @@ class OverviewPanels(BaseScreen):
         count = max(count - (1 if is_wide else 0), 0)
         panel.set([entry.key for entry in entries], count)
         filter_words = f"  filter: {self.filter.text}" if self.filter.terms else ""
-        sorted_by = f"by {thread_render.TITLES.get(settings.sort, settings.sort)}{' reversed' if self.is_reversed else ''}"
+        sorted_by = (
+            f"by {thread_render.TITLES.get(settings.sort, settings.sort)}{' reversed' if self.is_reversed else ''}"
+        )
         groups = "" if settings.group == "none" else f", grouped by {settings.group}"
         total = len(snapshot.threads)
         shown = f"{total}" if len(entries) == total else f"{len(entries)} of {total}"
@@ -227,7 +257,8 @@ class OverviewPanels(BaseScreen):
             rows.append(self._title("threads", f"THREADS {shown}", detail, cells))
             places.append(("threads", -1))
         sign = self.glyphs.arrow if self.active == "threads" else " "
-        titles = {"spark": f"CPU {PERCENT.label}"}
+        titles: dict[str, tuple[str, ...]] = {"spark": (f"CPU {PERCENT.label}", PERCENT.label)}
+        titles["lane"] = ("cores over time", "cores")
         line = header(widths, titles, self.glyphs, sorted_by=settings.sort)
         rows.append((((" " if is_wide else sign, "title"), *line), "" if is_wide else "head"))
         places.append(("threads", -1))

@@ -1,0 +1,153 @@
+"""The log at the shown moment: raw lines with what was read from them; jumps both ways."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from livemon.model.snapshot import LogLine, Snapshot, ViewSource
+from livemon.ui.filtering import Filter, FilterError, parse_filter
+from livemon.ui.lineedit import LineEdit
+from livemon.ui.render.line import Row
+from livemon.ui.render.log import log_line
+from livemon.ui.render.numbers import Stamps
+from livemon.ui.screens.base import Prompt
+from livemon.ui.screens.page import PageScreen
+from livemon.ui.view import View
+
+AROUND, AROUND_FILTERED = 300, 3000
+"""Lines read before and after the moment."""
+
+
+class LogScreen(PageScreen):
+    """Moving in time moves the lines; enter on a line moves the time to it."""
+
+    screen_name: ClassVar[str] = "log"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.filter = Filter()
+        self._at_ns: int | None = None
+        self._lines: tuple[LogLine, ...] = ()
+
+    def extra(self, source: ViewSource, view: View, snapshot: Snapshot) -> tuple[int, tuple[LogLine, ...]]:
+        """The moment and the lines around it."""
+        around = AROUND_FILTERED if self.filter.terms else AROUND
+        return snapshot.at_ns, source.log_lines(snapshot.at_ns, around, around)
+
+    def hints(self) -> Sequence[str]:
+        """The hint line."""
+        return ("help", "back", "open", "filter", "next_match", "tick_back", "next_episode", "jump", "pause", "quit")
+
+    def heading(self) -> tuple[str, str]:
+        """What is listed."""
+        known = self.app.extra
+        count = len(known[1]) if isinstance(known, tuple) and len(known) == 2 and isinstance(known[1], tuple) else 0
+        detail = f"{len(self._lines)} of {count} lines around the shown moment"
+        return "LOG", detail + (f"  filter: {self.filter.text}" if self.filter.terms else "")
+
+    def lines(self, cells: int) -> list[Row]:
+        """Lines that pass the filter."""
+        snapshot = self.app.snapshot
+        known = self.app.extra
+        if snapshot is None or not isinstance(known, tuple) or len(known) != 2 or not isinstance(known[1], tuple):
+            self._lines = ()
+            return [((), ""), ((("  reading", "muted"),), "")]
+        at_ns, found = known
+        self._lines = tuple(line for line in found if self.filter.keeps_line(line))
+        stamps = Stamps(snapshot.start_ns, snapshot.at_ns, snapshot.wall_ns)
+        if not self._lines:
+            why = "no line around this moment passes the filter" if found else "no log line around this moment"
+            return [((), ""), (((f"  {why}", "muted"),), "")]
+        cursor = max(
+            (n for n, line in enumerate(self._lines) if line.t_ns is not None and line.t_ns <= at_ns), default=0
+        )
+        if at_ns != self._at_ns:
+            self._at_ns = at_ns
+            self.panel.key = self._key(self._lines[cursor])
+        needles = tuple(
+            v for term in self.filter.terms if not term.is_not and term.field in ("", "text") for v in term.values
+        )
+        return [
+            (log_line(line, stamps, self.glyphs, is_cursor=number == cursor, needles=needles), "")
+            for number, line in enumerate(self._lines)
+        ]
+
+    def selectable(self) -> Sequence[int]:
+        """Every line."""
+        return range(len(self._lines))
+
+    def keys(self) -> list[object]:
+        """Stream and line number."""
+        return [self._key(line) for line in self._lines]
+
+    @staticmethod
+    def _key(line: LogLine) -> object:
+        return (line.stream, line.line, line.t_ns)
+
+    def _scroll(self, delta: int) -> None:
+        before = self.panel.index
+        super()._scroll(delta)
+        # At the edge of what was read, the moment moves there and the next lines are read.
+        if self._lines and before + delta not in range(len(self._lines)):
+            t_ns = self._lines[self.panel.index].t_ns
+            if t_ns is not None and t_ns != self.app.shown_ns:
+                self.app.go_to(t_ns)
+
+    def act_open(self) -> None:
+        """The time cursor to the selected line."""
+        if not self._lines:
+            return
+        line = self._lines[self.panel.index]
+        if line.t_ns is None:
+            self.app.say("this line has no time")
+        else:
+            self.app.go_to(line.t_ns)
+            values = ", ".join(f"{name} {ms:.2f} ms" for name, ms in line.stages)
+            self.app.say(f"at line {line.line}: {values or 'no timing on it'}; esc shows the screens at that moment")
+
+    def act_next_match(self) -> None:
+        """The next line with timing."""
+        self._match(1)
+
+    def act_previous_match(self) -> None:
+        """The line with timing before."""
+        self._match(-1)
+
+    def _match(self, step: int) -> None:
+        place = self.panel.index + step
+        while 0 <= place < len(self._lines):
+            if self._lines[place].stages:
+                self.panel.select(place)
+                return
+            place += step
+        self.app.say("no further line with timing was read: move in time to read more")
+
+    def act_filter(self) -> None:
+        """Ask for a filter."""
+        before = self.filter
+
+        def changed(text: str) -> str | None:
+            try:
+                self.filter = parse_filter(text)
+            except FilterError as error:
+                return str(error)
+            return None
+
+        def accept(text: str) -> str | None:
+            problem = changed(text)
+            self.app.ask_for_frame()
+            return problem
+
+        def cancel() -> None:
+            self.filter = before
+
+        self.ask(Prompt("filter", LineEdit(self.filter.text), accept, changed, cancel))
+
+    def act_back(self) -> None:
+        """Drop the filter, else back."""
+        if self.filter.terms:
+            self.filter = Filter()
+            self.app.ask_for_frame()
+        else:
+            super().act_back()

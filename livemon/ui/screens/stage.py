@@ -1,0 +1,64 @@
+"""A stage's page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from livemon.model.snapshot import Snapshot, StageDetail, ViewSource
+from livemon.ui.render.detail import stage_rows
+from livemon.ui.render.line import Row, clean
+from livemon.ui.screens.page import PageScreen
+from livemon.ui.view import View
+
+
+class StageScreen(PageScreen):
+    """Distribution, quantiles over time, what if it were gone; tab goes to the next class with this stage."""
+
+    screen_name: ClassVar[str] = "stage"
+
+    def __init__(self, class_key: str | None, stage: str) -> None:
+        super().__init__()
+        self.class_key = class_key
+        self.stage = stage
+
+    def extra(self, source: ViewSource, view: View, snapshot: Snapshot) -> StageDetail | None:
+        """The stage's distribution."""
+        return source.stage_detail(self.class_key, self.stage, view.at_ns, snapshot.span_ns, self.columns())
+
+    def hints(self) -> Sequence[str]:
+        """The hint line."""
+        return ("help", "back", "pause", "tick_back", "zoom_in", "next_panel", "next_episode", "log", "quit")
+
+    def heading(self) -> tuple[str, str]:
+        """Class and stage."""
+        return (
+            f"STAGE {clean(self.stage)}",
+            f"class {clean(self.class_key) if self.class_key is not None else self.glyphs.missing}",
+        )
+
+    def lines(self, cells: int) -> list[Row]:
+        """The page."""
+        detail = self.app.extra
+        if not isinstance(detail, StageDetail) or (detail.class_key, detail.stage) != (self.class_key, self.stage):
+            return [
+                ((), ""),
+                ((("  no record of this stage in the window: widen it with - or move in time", "muted"),), ""),
+            ]
+        return stage_rows(detail, cells, self.app.size.height - 4, self.glyphs)
+
+    def act_next_panel(self) -> None:
+        """The same stage of the next class."""
+        self._turn(1)
+
+    def act_previous_panel(self) -> None:
+        """The same stage of the class before."""
+        self._turn(-1)
+
+    def _turn(self, step: int) -> None:
+        snapshot = self.app.snapshot
+        keys = [row.class_key for row in snapshot.stages if row.stage == self.stage] if snapshot is not None else []
+        if keys:
+            place = keys.index(self.class_key) if self.class_key in keys else 0
+            self.class_key = keys[(place + step) % len(keys)]
+            self.app.ask_for_frame()
