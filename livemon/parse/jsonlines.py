@@ -16,6 +16,7 @@ from livemon.parse.reading import Draft, Reading
 from livemon.parse.timestamps import Calendar, Stamp, read
 
 MAX_DEPTH: Final = 8
+_LONGEST_PREFIX: Final = 400
 MESSAGE_KEYS: Final = ("msg", "message", "MESSAGE", "log", "event", "body")
 _DECODER = json.JSONDecoder()
 _SKIPPED: Final = frozenset(
@@ -25,28 +26,28 @@ _ID_PATHS: Final = ("ai.operation.id",)
 _TIME_RANK: Final = {name: n for n, name in enumerate(keys.TIME_KEYS)}
 
 
-def split_objects(text: str) -> tuple[str, list[dict[str, Any]], bool] | None:
-    """The objects of a line: (prefix, objects, is the rest damaged); ``None`` if there is no object in it."""
-    start = text.find('{"')
-    if start < 0:
-        start = text.find("{ ")
-        if start < 0 or not text[start + 1 :].lstrip().startswith('"'):
-            return None
-    if start > 400:
+def split_objects(text: str, start: int) -> tuple[list[dict[str, Any]], bool] | None:
+    """The objects of a line from ``start`` on, and whether the rest is damaged.
+
+    Returns:
+        ``None`` if there is no object: braces in prose, behind other text.
+    """
+    if start > _LONGEST_PREFIX:
         return None
     objects: list[dict[str, Any]] = []
     at = start
-    while at < len(text):
+    end = len(text)
+    while at < end:
         if text[at] != "{":
-            return text[:start], objects, bool(text[at:].strip()) and text[at:].lstrip().startswith('"')
+            return objects, text[at] == '"'
         try:
             value, at = _DECODER.raw_decode(text, at)
         except (ValueError, RecursionError):
-            return text[:start], objects, True
+            return (objects, True) if objects or not text[:start].strip() else None
         objects.append(value)
-        while at < len(text) and text[at].isspace():
+        while at < end and text[at].isspace():
             at += 1
-    return text[:start], objects, False
+    return objects, False
 
 
 def read_json(
@@ -194,11 +195,9 @@ def _take_facts(value: dict[str, Any], draft: Draft, calendar: Calendar) -> None
         if isinstance(item, int) and not isinstance(item, bool) and 0 <= item < 2**31:
             setattr(draft, key, item)
     draft.stamp = _time_of(value, lowered, calendar)
-    draft.fields = [
-        (k, "" if v is None else str(v))
-        for k, v in flat.items()
-        if isinstance(v, str | int | float) and len(str(v)) <= 200
-    ][:64]
+    draft.fields = [(k, str(v)) for k, v in flat.items() if isinstance(v, str | int | float) and len(str(v)) <= 200][
+        :64
+    ]
 
 
 def _time_of(value: dict[str, Any], lowered: dict[str, Any], calendar: Calendar) -> Stamp | None:

@@ -9,6 +9,11 @@ import re
 from functools import lru_cache
 from typing import Final
 
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 ID_KEYS: Final = (
     "run", "step", "iter", "iteration", "task", "request_id", "requestid", "req_id", "reqid", "rid", "x_request_id",
     "x-request-id", "correlation_id", "traceid", "trace_id", "inv", "req", "request", "seq", "id",
@@ -38,39 +43,40 @@ TIME_KEYS: Final = (
 )
 """Keys whose value is the line's own time."""
 
-_SETTINGS: Final = frozenset(
-    "timeout deadline window interval eta expected target limit budget threshold ttl expires expiry expiration retry backoff"
-    " keepalive period grace poll age maxage until since uptime boot slo sla quota allowed estimated estimate scheduled planned"
-    " tolerance cooldown lookback retention resolution refresh heartbeat frequency".split()
+_SETTINGS: Final = _words(
+    "timeout deadline window interval eta expected target limit budget threshold ttl expires expiry expiration "
+    "retry backoff keepalive period grace poll age maxage until since uptime boot slo sla quota allowed estimated "
+    "estimate planned tolerance cooldown lookback retention resolution refresh heartbeat frequency"
 )
 """Words of keys whose duration was set, planned or predicted, not measured."""
 
-_CLOCKS: Final = frozenset(
-    "start end begin mono monotonic ts timestamp now at epoch clock wallclock date stamp datetime deadline".split()
+_CLOCKS: Final = _words(
+    "start end begin mono monotonic ts timestamp now at epoch clock wallclock date stamp datetime deadline"
 )
 """Last words of keys whose value is a clock reading."""
 
-_NOT_DURATIONS: Final = frozenset(
-    "v pid tid ppid rank dev device devices port status code level line lineno seed len length n num run step iter iteration task"
-    " tasks request requests req seq id epoch inv lane depth hid worker workers thread threads slot batch bs core cores cpuid"
-    " version ver attempt attempts loops rows hits misses pages blocks heap mem memory rss used free fps qps rps throughput"
-    " bandwidth speed loss lr acc accuracy norm scale temperature world layers layer heads hidden vocab steps runs calls nr node"
-    " shard partition priority prio nice errno exit signal width height dim dims stream channel ntensor group generation"
-    " reads writes ts timestamp time_ns start end begin mono now t user uid gid sport dport msgid count counts size bytes"
-    " objects goroutines sweeps st ep gst".split()
+_NOT_DURATIONS: Final = _words(
+    "v pid tid ppid rank dev device devices port status code level line lineno seed len length n num run step "
+    "iter iteration task tasks request requests req seq id epoch inv lane depth hid worker workers thread threads "
+    "slot batch bs core cores cpuid version ver attempt attempts loops rows hits misses pages blocks heap mem "
+    "memory rss used free fps qps rps throughput bandwidth speed loss lr acc accuracy norm scale temperature "
+    "world layers layer heads hidden vocab steps runs calls nr node shard partition priority prio nice errno exit "
+    "signal width height dim dims stream channel ntensor group generation reads writes ts timestamp time_ns start "
+    "end begin mono now t user uid gid sport dport msgid count counts size bytes objects goroutines sweeps st ep "
+    "gst"
 )
 """Keys that make a bare number no duration, even where bare numbers are durations."""
 
-_NOT_DURATION_ENDS: Final = frozenset(
-    "id ids idx index count counts bytes size len length pid tid port tokens token tps rate qps rps fps ratio share percent pct"
-    " kb mb gb kib mib gib code status number version ver offset addr hz mhz ghz freq util utilization usage seed slot rank cycles"
-    " cycle instructions tasks loops rows requests entries usd".split()
+_NOT_DURATION_ENDS: Final = _words(
+    "id ids idx index count counts bytes size len length pid tid port tokens token tps rate qps rps fps ratio "
+    "share percent pct kb mb gb kib mib gib code status number version ver offset addr hz mhz ghz freq util "
+    "utilization usage seed slot rank cycles cycle instructions tasks loops rows requests entries usd"
 )
 """Last words of such keys."""
 
-STATISTICS: Final = frozenset(
-    "avg average mean min minimum max maximum median std stddev stdev dev var variance longest shortest slowest fastest sum"
-    " percentile quantile".split()
+STATISTICS: Final = _words(
+    "avg average mean min minimum max maximum median std stddev stdev dev var variance longest shortest slowest "
+    "fastest sum percentile quantile"
 )
 """Names of figures over several units: never a sample of one."""
 

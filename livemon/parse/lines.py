@@ -1,6 +1,6 @@
-"""Bytes to physical lines, however they are cut into chunks.
+r"""Bytes to physical lines, however they are cut into chunks.
 
-A line ends at ``\\n``, ``\\r\\n`` or a lone ``\\r`` (progress bars); only ``\\n`` counts as the end of a
+A line ends at ``\n``, ``\r\n`` or a lone ``\r`` (progress bars); only ``\n`` counts as the end of a
 physical line. What is not terminated is held back. A line longer than the cap keeps its first part.
 """
 

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from datetime import UTC, tzinfo
 
+from livemon.parse.declared import DeclaredNames
 from livemon.parse.jsonlines import read_json, split_objects
 from livemon.parse.keyvalue import read_keyvalue
+from livemon.parse.labels import read_labels
 from livemon.parse.options import ParseOptions, zone_of
 from livemon.parse.patterns import UserPattern
+from livemon.parse.presets import AUTOMATIC, BY_NAME
 from livemon.parse.reading import Reading
 from livemon.parse.spans import ANCHOR, HEAD, read_anchors, read_spans
 from livemon.parse.tagged import read_tagged
@@ -31,6 +34,9 @@ class Rules:
         self._bare = next((unit for name, unit in options.units if name == "*"), None)
         self._labels = options.labels
         self._comma = options.decimal_comma
+        self._names = DeclaredNames(self._declared) if self._declared else None
+        only = BY_NAME.get(options.format or "")
+        self._presets = AUTOMATIC if options.format is None else (only,) if only else ()
 
     def unwrap(self, text: str) -> Unwrapped:
         """Take the wrappers off a line."""
@@ -65,23 +71,26 @@ class Rules:
         return reading
 
     def _read_known(self, text: str, reading: Reading) -> None:
+        """Everything but the user's patterns, which say what they want themselves."""
+        start = text.find('{"') if '{"' in text else text.find('{ "')
+        if start >= 0 and (self._allows("json") or self._only == "otlp") and not _has_tag(text, start):
+            found = split_objects(text, start)
+            if found is not None:
+                objects, damaged = found
+                message = read_json(objects, damaged, reading, self._declared, self._bare, self.calendar)
+                if reading.rule:
+                    return
+                text = text[:start] if message is None else message
         if self._read_marked(text, reading):
             return
-        if '{"' in text and self._allows("json") or self._allows("otlp"):
-            found = split_objects(text)
-            if found is not None:
-                prefix, objects, damaged = found
-                if objects or not prefix.strip():
-                    message = read_json(objects, damaged, reading, self._declared, self._bare, self.calendar)
-                    if reading.rule:
-                        return
-                    if message and self._read_marked(message, reading):
-                        return
-                    text = prefix if message is None else message
         if self._allows("keyvalue") and read_keyvalue(
             text, reading, self._declared, self._bare, decimal_comma=self._comma
         ):
             return
+        if self._names is not None and self._only is None and self._names.read(text, reading):
+            return
+        if self._labels or self._only == "labels":
+            read_labels(text, reading)
 
     def _read_marked(self, text: str, reading: Reading) -> bool:
         """Formats that a tag or a phrase gives away."""
@@ -91,8 +100,15 @@ class Rules:
             reading.rule = "clock_anchor"
             reading.remark = "ties the monotonic clock to wall time"
             return True
-        return (
+        if (
             ("_timing" in text or "_TIMING" in text)
             and (self._only is None or self._only.endswith("_timing"))
             and read_tagged(text, reading, self._declared, decimal_comma=self._comma)
-        )
+        ):
+            return True
+        return any(preset.read(text, reading) for preset in self._presets)
+
+
+def _has_tag(text: str, end: int) -> bool:
+    """Whether a tag stands before position ``end``: what follows is its payload, JSON or not."""
+    return text.find(HEAD, 0, end) >= 0 or text.find("_timing]", 0, end) >= 0

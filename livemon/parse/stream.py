@@ -17,7 +17,7 @@ from livemon.model.samples import StageValues
 from livemon.parse.lines import LineAssembly, Segment
 from livemon.parse.names import NameGroups
 from livemon.parse.options import ParseOptions
-from livemon.parse.reading import Draft, Reading
+from livemon.parse.reading import Draft
 from livemon.parse.record import ParsedRecord, ParseStats
 from livemon.parse.rules import Rules
 from livemon.parse.timestamps import find
@@ -132,8 +132,7 @@ class TimingStream:
                 self._tail.append(line.text[:_TAIL_CHARS])
             return
         self._line_has_timing = True
-        for draft in reading.drafts:
-            records.append(self._record(draft, line, segment))
+        records.extend([self._record(draft, line, segment) for draft in reading.drafts])
 
     def _join(self, line: Unwrapped) -> Unwrapped | None:
         """Container parts make one line; ``None`` while more is to come."""

@@ -256,7 +256,7 @@ def read(value: object, calendar: Calendar) -> Stamp | None:
     return find(value, calendar)
 
 
-def _epoch(size: float, value: int | float) -> Stamp:
+def _epoch(size: float, value: float) -> Stamp:
     for limit, factor in ((1e11, SECOND_NS), (1e14, 1_000_000), (1e17, 1000), (float("inf"), 1)):
         if size < limit:
             return Stamp(round(value * factor), "unix", _AWARE)

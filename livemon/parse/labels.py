@@ -1,0 +1,191 @@
+"""Prose: ``label: 1.2 ms``, ``label = 1.2 ms``, ``X took 1.2 ms``, ``X (1.2 ms)``, ``latency (ms): 1.2``.
+
+Read only where asked for (``--labels``): the largest single gain and the main source of false stages.
+A number counts when the words before it name it in one of the ways above and nothing says that it was
+planned, is a rate, or stands for several units. Names carry no digits: they end before the first
+number, quote, path or preposition, and a number at their end is the unit's id.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from livemon.parse import keys, units
+from livemon.parse.keyvalue import id_in_text, is_progress
+from livemon.parse.reading import Draft, Reading
+
+SEARCHED_CHARS: Final = 16_384
+
+_VALUE = re.compile(
+    r"(?<![\w.,\-+#/@%~$])(?<!\d:)"
+    r"((?:\d+(?:\.\d+)?(?:d|h|m|s|ms)[ \t]?){2,8}(?![\w/])"
+    rf"|[+\-]?[\d.][\d.,_\-]*(?:[eE][+\-]?\d+)?[ \t]?{units.UNIT}(?![\w/%²]))"
+)
+_UNIT_IN_LABEL = re.compile(
+    rf"([A-Za-z][^:=|,;(){{}}\[\]\t\"]{{0,80}}?)[ ]?\(({units.UNIT})\)(?:[ ]{{0,40}}[:=][ ]{{0,60}}|[ ]{{1,40}})({units.NUMBER})(?![\w.%/])"
+)
+_COLON = re.compile(r"[:=]\s{0,60}$")
+_VERB = re.compile(r"(?:^|[\s(])(took|takes|taking|in|is|executed for|ran for|lasted|done in|finished in)\s?\(?$")
+_OPEN = re.compile(r"[(\[]\s?$")
+_LIST = re.compile(r"(?:^|[(,+|])\s{0,4}([A-Za-z][A-Za-z _\-]{1,60})\s$")
+_ROUTE = re.compile(r"((?:GET|POST|PUT|DELETE|PATCH|HEAD|OPTIONS) [^\s\"]{1,500}) \(?\d{3}\)?\s$")
+_ALONE = re.compile(r"^\s*([A-Za-z][\w ]{0,60}?)(?:\s{2,60}|\t)$")
+_CLAUSE = re.compile(r"[:;|,\t\]\)\[({}>\"]\s|[|;\t\])>\"]|(?:^|\s)[-–—]+\s|\.\s|\d\s{1,4}(?=[A-Za-z])|/\s")
+_STOP_WORD = re.compile(
+    r"(?:^|\s)(?:(?:at|with|for|from|to|on|by|into|over|using|after|before|within|took|takes|per|of)(?=\s|$)|\S*[\d\"'/\\#=<>{}@.]\S*)"
+)
+_RATE_AFTER = re.compile(r"\s?(?:per\b|/|at \d|ago\b|left\b|remaining\b|timeout\b|exceeded\b|[-–—] ?[\d.]|±|\.\.)")
+_PLANNED = re.compile(
+    r"\b(?:scheduling|retry\w*|restart\w*|sleep\w*|wait(?:ing)? for|will|would|expir\w*|next|again|reconnect\w*|back-?off|timeout|timed out|deadline"
+    r"|interval|window|limit|budget|target|expected|estimated|remaining|every|ETA|billed|uptime|max(?:imum)? allowed)\b",
+    re.IGNORECASE,
+)
+_MESSAGE = re.compile(r"\b(?:msg|message)=\"((?:[^\"\\]|\\.)*)\"")
+_STOP_AT_END = re.compile(r"\s(?:at|with|for|from|to|on|by|into|over|using|of|in)$")
+_ID_AT_END = re.compile(r"\s+#?(\d{1,12})$")
+
+
+def read_labels(text: str, reading: Reading) -> bool:
+    """Read the durations that prose names; false if there is none."""
+    text = text[:SEARCHED_CHARS]
+    whole = text
+    message = _MESSAGE.search(text)
+    if message:
+        text = message[1].replace('\\"', '"')
+    if is_progress(text):
+        reading.rule = "labels"
+        reading.remark = "a progress line, not a sample of a finished unit"
+        return True
+    draft = Draft("labels")
+    skipped = ""
+    spans: list[tuple[int, int]] = []
+    for match in _UNIT_IN_LABEL.finditer(text):
+        spans.append(match.span(3))
+        skipped = _take(_name(match[1], draft), match[3] + match[2], draft, reading) or skipped
+    for match in _VALUE.finditer(text):
+        if any(a <= match.start() < b for a, b in spans):
+            continue
+        if _RATE_AFTER.match(text, match.end()) or _is_range(match[1]):
+            continue
+        name, is_planned = _named(text, match, draft)
+        if is_planned:
+            skipped = "the duration is planned or a limit, not measured"
+        elif name:
+            skipped = _take(name, match[1].rstrip(), draft, reading) or skipped
+        if skipped == _SEVERAL and not draft.stages:
+            break
+    if not draft.stages and not reading.problems:
+        reading.remark = skipped
+        if skipped:
+            reading.rule = "labels"
+        return bool(skipped)
+    reading.rule = "labels"
+    if draft.stages:
+        draft.unit = id_in_text(whole) or draft.unit
+        reading.drafts.append(draft)
+    return True
+
+
+_SEVERAL: Final = "a figure over several units, not a sample of one"
+
+
+def _take(name: str, text: str, draft: Draft, reading: Reading) -> str:
+    """Take one named value; returns why it is skipped, or nothing."""
+    if not name:
+        return ""
+    if keys.is_statistic(name):
+        return _SEVERAL
+    if not keys.is_measured(name) or _PLANNED.search(name):
+        return "the duration is planned or a limit, not measured"
+    try:
+        value = units.duration(text)
+    except units.MalformedError as problem:
+        reading.problems.append(f"{name}: {problem}")
+        return ""
+    if value is None:
+        reading.problems.append(f"{name}: {text} is no duration")
+    elif all(name != other for other, _ in draft.stages):
+        draft.stages.append((name, value))
+    return ""
+
+
+def _named(text: str, match: re.Match[str], draft: Draft) -> tuple[str, bool]:
+    """The name of the value at ``match`` by what stands before it; and whether it is planned."""
+    before = text[max(0, match.start() - 400) : match.start()]
+    after = text[match.end() : match.end() + 2]
+    colon = _COLON.search(before)
+    if colon:
+        return _name(before[: colon.start()], draft), False
+    verb = _VERB.search(before)
+    if verb:
+        clause = before[: verb.start()]
+        words = _clause(clause)
+        if _PLANNED.search(words):
+            return "", True
+        return _name(clause, draft, is_prose=True), False
+    route = _ROUTE.search(before)
+    if route:
+        return route[1], False
+    opened = _OPEN.search(before)
+    if opened and before[: opened.start()][-1:] == " ":
+        return _name(before[: opened.start()], draft, is_prose=True), False
+    listed = _LIST.search(before)
+    if listed and (after[:1] in (",", ")", "+", "|") or after[:2] == " +") and "(" in before:
+        return listed[1].strip(), False
+    alone = _ALONE.search(before)
+    if alone and match.end() >= len(text.rstrip()):
+        return alone[1].strip(), False
+    return "", False
+
+
+def _is_range(text: str) -> bool:
+    return re.match(r"[\d.]+-[\d.]+[ \ta-zµμ]", text) is not None
+
+
+def _clause(text: str) -> str:
+    """The last clause: what follows the last delimiter, or number, before the name."""
+    end = len(text.rstrip())
+    start = 0
+    for match in _CLAUSE.finditer(text, 0, end):
+        if match.end() < end:
+            start = match.end()
+    return text[start:end]
+
+
+def _name(text: str, draft: Draft, *, is_prose: bool = False) -> str:
+    """The name at the end of a text, without digits; a number at its end is the unit's id."""
+    words = (_prose_clause(text) if is_prose else _clause(text)).strip(" \t-–—*>.:=([`'\"")
+    found = _ID_AT_END.search(words)
+    if found and not _STOP_AT_END.search(words, 0, found.start()):
+        if draft.unit is None:
+            draft.unit = found[1]
+        words = words[: found.start()]
+    if is_prose or any(c.isdigit() for c in words):
+        stop = _STOP_WORD.search(words)
+        if stop and stop.start() > 0:
+            words = words[: stop.start()]
+        elif stop:
+            words = words if not any(c.isdigit() for c in words) and "/" not in words else ""
+    words = words.strip(" \t-–—*>.:=([`'\"")
+    return words if (words and words[0].isalpha() and len(words) > 1) or words.isalpha() else ""
+
+
+_PROSE_CLAUSE = re.compile(r"(?:[:;|\]\)>]|\.)\s|[|;\t]|(?:^|\s)[-–—]+\s")
+_ATTRIBUTE = re.compile(r"^\W*[A-Za-z][A-Za-z ]{0,40} (?:\S*[\d\"']\S*)\s*$")
+
+
+def _prose_clause(text: str) -> str:
+    """The last clause of a sentence: quotes, brackets and numbers are inside it, not its bounds.
+
+    A comma is a bound, but not one before a mere attribute (``…, size "19109" in 3 ms``).
+    """
+    end = len(text.rstrip())
+    start = 0
+    for match in _PROSE_CLAUSE.finditer(text, 0, end):
+        if match.end() < end:
+            start = match.end()
+    clause, _, last = text[start:end].rpartition(", ")
+    while clause and _ATTRIBUTE.match(last):
+        clause, _, last = clause.rpartition(", ")
+    return last

@@ -1,0 +1,108 @@
+"""Interprets the table of ``formats``: one line of text against the rows."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from livemon.parse import units
+from livemon.parse.format_row import Format
+from livemon.parse.formats import FORMATS
+from livemon.parse.keyvalue import id_in_text
+from livemon.parse.reading import Draft, Reading
+from livemon.parse.timestamps import Stamp
+
+_OWN: Final = frozenset(("stage", "unit", "label", "pid", "tid", "start_ns", "cells", "u"))
+
+
+class Preset:
+    """One row, compiled when it is first needed."""
+
+    def __init__(self, row: Format) -> None:
+        self.row = row
+        self._pattern: re.Pattern[str] | None = None
+        self._cell: re.Pattern[str] | None = None
+        self._durations: list[tuple[str, str, str]] = []
+        self._others: list[str] = []
+
+    def _compile(self) -> re.Pattern[str]:
+        pattern = re.compile(self.row.pattern)
+        for group in pattern.groupindex:
+            stage, separator, unit = group.rpartition("__")
+            if separator:
+                self._durations.append((group, stage, unit))
+            elif group not in _OWN:
+                self._others.append(group)
+        self._cell = re.compile(self.row.cell) if self.row.cell else None
+        self._pattern = pattern
+        return pattern
+
+    def read(self, text: str, reading: Reading) -> bool:
+        """Read a line; false if it is not of this format."""
+        for hint in self.row.hints:
+            if hint not in text:
+                return False
+        match = (self._pattern or self._compile()).search(text)
+        if match is None:
+            return False
+        row = self.row
+        reading.rule = row.name
+        if row.gives != "record":
+            reading.remark = f"a {row.gives} line, not a sample of one unit"
+            return True
+        group = match.groupdict()
+        draft = Draft(row.name, unit=group.get("unit"), label=group.get("label"))
+        for name, stage, unit in self._durations:
+            text_value = group[name]
+            if text_value is None:
+                continue
+            wanted = group.get("stage") if stage == "value" else stage
+            self._take(draft, reading, wanted or stage, text_value, group.get("u") if unit == "u" else unit)
+        if self._cell is not None:
+            self._read_cells(group.get("cells") or "", draft, reading)
+        for key in ("pid", "tid"):
+            number = group.get(key)
+            if number:
+                setattr(draft, key, int(number))
+        draft.fields.extend((g, group[g]) for g in self._others if group[g] is not None)
+        if group.get("start_ns"):
+            draft.start_ns = int(group["start_ns"])
+            draft.stamp = Stamp(draft.start_ns, "monotonic", 9)
+        if draft.unit is None:
+            draft.unit = id_in_text(text)
+        if draft.stages:
+            reading.drafts.append(draft)
+        elif not reading.problems:
+            reading.remark = "no value on this line"
+        return True
+
+    def _read_cells(self, text: str, draft: Draft, reading: Reading) -> None:
+        assert self._cell is not None
+        for match in self._cell.finditer(text):
+            group = match.groupdict()
+            name = group["name"].strip()
+            if all(name != other for other, _ in draft.stages):
+                self._take(draft, reading, name, group["value"], group.get("u") or self.row.cell_unit)
+
+    def _take(self, draft: Draft, reading: Reading, stage: str, text: str, unit: str | None) -> None:
+        if units.is_absent(text):
+            return
+        try:
+            if unit == "go" or unit is None:
+                value = units.duration(text)
+                if value is None:
+                    raise units.MalformedError(f"{text} is no duration")
+            else:
+                value = units.scaled(
+                    units.number(text, decimal_comma=self.row.decimal_comma),
+                    unit if unit in units.UNIT_MS else unit.lower(),
+                )
+        except units.MalformedError as problem:
+            reading.problems.append(f"{stage}: {problem}")
+            return
+        draft.stages.append((stage, value))
+
+
+PRESETS: Final = tuple(Preset(row) for row in FORMATS)
+AUTOMATIC: Final = tuple(p for p in PRESETS if p.row.is_automatic)
+BY_NAME: Final = {p.row.name: p for p in PRESETS}
