@@ -29,7 +29,7 @@ class RecorderProcess:
     """
 
     def __init__(self, *, inherit: Sequence[int] = ()) -> None:
-        self._errors = tempfile.TemporaryFile()
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the recorder
         root = str(Path(__file__).parent.parent)
         search = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
         self._process = subprocess.Popen(

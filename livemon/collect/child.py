@@ -18,13 +18,12 @@ import sys
 import termios
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO
 
 from livemon.model.errors import UsageError
 
 _COPY_BYTES = 64 << 10
 _PR_SET_PDEATHSIG = 1
-OUTPUT_BYTES = 256 << 20
+OUTPUT_BYTES = 64 << 20
 """The output file is renamed to ``NAME.1`` at this size and begun anew, so it never fills the disk."""
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 """Signals that are passed on to the command."""
@@ -37,7 +36,7 @@ class Child:
         command: Program and arguments.
         output: The file that gets its standard output and error; made anew.
         dies_with_parent: Have the kernel end it when this process ends, however it ends (Linux).
-        stdin: Its standard input; ``None`` for nothing to read.
+        reads_stdin: It gets this process's standard input; else it finds nothing to read.
 
     Raises:
         UsageError: there is no such program, or it can't be started.
@@ -49,7 +48,7 @@ class Child:
         output: Path,
         *,
         dies_with_parent: bool = False,
-        stdin: IO[bytes] | None = None,
+        reads_stdin: bool = False,
     ) -> None:
         self.command = tuple(command)
         file = _open_output(output)
@@ -58,7 +57,7 @@ class Child:
         try:
             self._process = subprocess.Popen(
                 self.command,
-                stdin=stdin if stdin is not None else subprocess.DEVNULL,
+                stdin=None if reads_stdin else subprocess.DEVNULL,
                 stdout=theirs,
                 stderr=theirs,
                 start_new_session=True,

@@ -18,7 +18,7 @@ from livemon.session.source import BlockSource
 SUFFIX = ".livemon"
 MAX_SESSIONS = 20
 MAX_TOTAL_BYTES = 2 * 1024**3
-_BESIDE = ("-wal", "-shm", "-journal", "-lock")
+_BESIDE = ("-wal", "-shm", "-journal", "-lock", "-out", "-out.1")
 
 
 def state_dir() -> Path:

@@ -1,0 +1,31 @@
+"""``livemon replay``: the same screens over a recording, with time travel."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from livemon.watch_options import add_screen_arguments
+
+
+def prepare_parser(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    parser.add_argument(
+        "session", metavar="SESSION", nargs="?", default="last", help="a session file or name (default: the newest)"
+    )
+    parser.add_argument("--speed", type=float, metavar="X", help="play it from its start, X times as fast as it was")
+    parser.add_argument("--criteria", type=Path, metavar="FILE.toml", help="judge it with other criteria")
+    add_screen_arguments(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Show the recording."""
+    from livemon.session.store import resolve_session
+    from livemon.watch_screens import show
+
+    path = str(resolve_session(options.session))
+    if options.web:
+        from livemon.watch_web import serve
+
+        return serve(path, options.web)
+    return show(path, options, title=path, speed=options.speed, criteria_path=options.criteria)

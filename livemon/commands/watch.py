@@ -1,0 +1,45 @@
+"""``livemon watch``: attach to running processes, follow logs."""
+
+from __future__ import annotations
+
+import argparse
+
+from livemon.collect.processes import describe, find_by_name
+from livemon.model.errors import TargetError, UsageError
+from livemon.model.facts import Target
+from livemon.watch import Watched, requests_for, watch
+from livemon.watch_options import add_watch_arguments, watch_options
+
+
+def prepare_parser(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    parser.add_argument(
+        "--pid", action="append", type=int, default=[], metavar="PID", help="a process; its tree comes along"
+    )
+    parser.add_argument(
+        "--name", action="append", default=[], metavar="REGEX", help="processes by name or command line"
+    )
+    parser.add_argument("--log", action="append", default=[], metavar="PATH|GLOB", help="a log to follow, or several")
+    parser.add_argument("input", nargs="?", choices=["-"], metavar="-", help="read a pipe on standard input too")
+    add_watch_arguments(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Watch until the person leaves."""
+    chosen = watch_options(options)
+    targets = _targets(options)
+    logs = requests_for(options.log, reads_stdin=options.input == "-", from_start=options.from_start)
+    if not targets and not logs and not chosen.metrics_urls:
+        raise UsageError("nothing to watch", "name a process (--pid, --name), a log (--log), or - for standard input")
+    name = targets[0].name if targets else logs[0].path.rpartition("/")[2] if logs else "metrics"
+    return watch(Watched(name, tuple(target.pid for target in targets), logs), chosen)
+
+
+def _targets(options: argparse.Namespace) -> list[Target]:
+    found = {pid: describe(pid) for pid in options.pid}
+    for expression in options.name:
+        matches = find_by_name(expression)
+        if not matches:
+            raise TargetError(f"no process matches {expression!r}", "see 'ps -e' for those that run")
+        found |= {target.pid: target for target in matches}
+    return list(found.values())

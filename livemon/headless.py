@@ -1,0 +1,194 @@
+"""Watching without screens: a line for each finding when it is found and when it is over."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TextIO
+
+from livemon.engine.engine import Engine
+from livemon.export.finding_document import verdict
+from livemon.export.report_json import finding_json
+from livemon.export.times import SessionTimes
+from livemon.model.clock import Clock, SystemClock
+from livemon.model.criteria import Criteria, load_criteria
+from livemon.model.findings import FindingChange
+from livemon.model.judgement import Judgement, Steps
+from livemon.model.samples import ClockAnchor, LogCount, Lost, Note, Sample, TargetEvent, ThreadTick, TimingRecord
+from livemon.session.reader import SessionReader
+from livemon.watch_options import WatchOptions
+
+POLL_S = 0.05
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a watch came to."""
+
+    has_records: bool = False
+    has_ticks: bool = False
+    target_end: str = ""
+    """How the last process of the target ended, in words; empty while one runs."""
+    lines: int = 0
+    records: int = 0
+    malformed: int = 0
+    lost: int = 0
+
+
+class Headless:
+    """Follows a session that is being recorded, judges it and prints what is found.
+
+    Args:
+        session_path: The session.
+        options: What to print and where to hand it on.
+        out: Where results go.
+        messages: Where everything else goes.
+        clock: For waiting.
+    """
+
+    def __init__(
+        self,
+        session_path: str,
+        options: WatchOptions,
+        *,
+        out: TextIO | None = None,
+        messages: TextIO | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self._options = options
+        self._out = out or sys.stdout
+        self._messages = messages or sys.stderr
+        self._clock = clock or SystemClock()
+        self._path = session_path
+        self._reader = SessionReader(session_path)
+        criteria = load_criteria(options.criteria) if options.criteria else Criteria()
+        self._engine = Engine(criteria, self._reader.facts)
+        self._anchors: list[tuple[int, int]] = []
+        self._bounds: tuple[int, int] | None = None
+        self._alive: set[int] = {target.pid for target in self._reader.facts.targets}
+        self._outcome = Outcome()
+
+    def follow(self, is_over: Callable[[], bool]) -> Outcome:
+        """Print until ``is_over``, and then what is still there to be read.
+
+        Raises:
+            BrokenPipeError: nobody reads the results any more.
+        """
+        with contextlib.ExitStack() as stack:
+            stack.callback(self._reader.close)
+            exports = self._exports(stack)
+            while True:
+                # Asked first: what was written until then is read below.
+                is_last = is_over()
+                samples = self._reader.read_new()
+                if samples:
+                    self._take(samples)
+                    self._print(self._engine.feed(samples))
+                for export in exports:
+                    export()
+                if is_last:
+                    break
+                self._clock.sleep(POLL_S)
+            self._print(self._engine.finish())
+        self._summarise()
+        return self._outcome
+
+    def _exports(self, stack: contextlib.ExitStack) -> list[Callable[[], None]]:
+        if self._options.prometheus is None and self._options.otlp is None:
+            return []
+        from livemon.watch_exports import start_exports
+
+        return start_exports(self._path, self._options, stack)
+
+    def _take(self, samples: list[Sample]) -> None:
+        first, last = samples[0].arrival_ns, samples[-1].arrival_ns
+        self._bounds = (self._bounds[0] if self._bounds else first, last)
+        for sample in samples:
+            if isinstance(sample, TimingRecord):
+                self._outcome.has_records = True
+            elif isinstance(sample, ThreadTick):
+                self._outcome.has_ticks = True
+            elif isinstance(sample, ClockAnchor):
+                self._anchors.append((sample.mono_ns, sample.wall_ns))
+            elif isinstance(sample, LogCount):
+                self._outcome.lines += sample.lines
+                self._outcome.records += sample.records
+                self._outcome.malformed += sample.malformed
+            elif isinstance(sample, Lost):
+                self._outcome.lost += 1
+            elif isinstance(sample, Note):
+                self._tell(sample)
+            elif isinstance(sample, TargetEvent):
+                self._follow_target(sample)
+
+    def _tell(self, note: Note) -> None:
+        if note.severity != "info":
+            text = f"{note.text}; {note.remedy}" if note.remedy else note.text
+            print(f"livemon: {note.severity}: {text}", file=self._messages, flush=True)
+
+    def _follow_target(self, event: TargetEvent) -> None:
+        if event.event in ("found", "forked"):
+            self._alive.add(event.pid)
+            self._outcome.target_end = ""
+        elif event.event in ("exited", "vanished"):
+            self._alive.discard(event.pid)
+            if not self._alive:
+                at = self._times().text(event.arrival_ns)
+                how = event.event if event.exit_status is None else f"exited with {event.exit_status}"
+                self._outcome.target_end = f"{event.name} (pid {event.pid}) {how} at {at}"
+
+    def _judgement(self) -> Judgement:
+        """What the sentences and objects of findings need to know of the session."""
+        start_ns, end_ns = self._bounds or (None, None)
+        return Judgement(
+            facts=self._reader.facts,
+            path=self._path,
+            start_ns=start_ns,
+            end_ns=end_ns,
+            anchors=tuple(self._anchors),
+            criteria_sha256=self._options.criteria_sha256,
+            criteria_toml=self._options.criteria_toml,
+            records=self._outcome.records,
+            lines=self._outcome.lines,
+            malformed=self._outcome.malformed,
+            stages=(),
+            steps=Steps(period=None, n=0, mean_ms=None),
+            threads=(),
+            findings=self._engine.get(),
+        )
+
+    def _times(self) -> SessionTimes:
+        return SessionTimes(self._judgement())
+
+    def _print(self, changes: list[FindingChange]) -> None:
+        for change in changes:
+            if change.change == "updated":
+                continue
+            judgement = self._judgement()
+            times = SessionTimes(judgement)
+            if self._options.json:
+                line = json.dumps({"event": change.change, **finding_json(change.finding, judgement, times)})
+            else:
+                line = f"{times.text(change.at_ns)} {change.change:<9} {verdict(change.finding, judgement, times).text}"
+            self._out.write(line + "\n")
+            self._out.flush()
+
+    def _summarise(self) -> None:
+        findings = self._engine.get()
+        slow = sum(finding.kind == "host_slow_transient" for finding in findings)
+        oversized = len(findings) - slow
+        outcome = self._outcome
+        text = (
+            f"livemon: {slow} host-slow {_plural('transient', slow)}, {oversized} oversized finalize "
+            f"{_plural('phase', oversized)}; {outcome.lines:,} lines read, {outcome.records:,} timing records"
+        )
+        if outcome.malformed:
+            text += f", {outcome.malformed:,} malformed"
+        print(text, file=self._messages, flush=True)
+
+
+def _plural(word: str, count: int) -> str:
+    return word if count == 1 else f"{word}s"

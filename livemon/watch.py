@@ -1,0 +1,316 @@
+"""Watching: a recorder process, the command that it watches if there is one, and a viewer on its session."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import FrameType
+from typing import Literal
+
+from livemon.collect.child import FORWARDED, Child, shell_status
+from livemon.collect.logs import LogRequest
+from livemon.model.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_TARGET, SessionError, UsageError
+from livemon.recording_config import RecordingConfig
+from livemon.watch_options import WatchOptions
+from livemon.watch_recorder import RecorderProcess
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """What is watched."""
+
+    name: str
+    """For the session's name and the title."""
+    pids: tuple[int, ...] = ()
+    logs: tuple[LogRequest, ...] = ()
+    command: tuple[str, ...] = ()
+    """A command to start; its output is followed and its process tree sampled."""
+    origin: Literal["live", "demo"] = "live"
+    is_ours: bool = False
+    """The command is livemon's own demo: it ends with the viewer."""
+
+    @property
+    def inherited_fds(self) -> tuple[int, ...]:
+        """Descriptors that the recorder reads from."""
+        return tuple(log.fd for log in self.logs if log.fd is not None)
+
+
+def watch(watched: Watched, options: WatchOptions) -> int:
+    """Record and show, until the person leaves or there is nothing more to watch.
+
+    Returns:
+        The exit code of the contract; that of the command if there is one.
+
+    Raises:
+        LivemonError: it can't be done, with what to do instead.
+    """
+    if not options.headless and not options.web:
+        _check_terminal()
+    with _session_place(watched, options) as session_path:
+        recorder = RecorderProcess(inherit=watched.inherited_fds)
+        child: Child | None = None
+        try:
+            if watched.command:
+                output = Path(f"{session_path}-out")
+                child = Child(watched.command, output, dies_with_parent=watched.is_ours, reads_stdin=options.headless)
+            recorder.configure(_config(watched, options, session_path, child))
+        except BaseException:
+            recorder.abandon()
+            if child is not None:
+                child.stop()
+            raise
+        return _Watching(watched, options, recorder, child).run()
+
+
+class _Watching:
+    """One watch while it runs: who ends when, and with what exit code."""
+
+    def __init__(self, watched: Watched, options: WatchOptions, recorder: RecorderProcess, child: Child | None) -> None:
+        self._watched = watched
+        self._options = options
+        self._recorder = recorder
+        self._child = child
+        self._waiter: threading.Thread | None = None
+        self._interrupted: int | None = None
+        self._is_time_over = False
+        self._status: int | None = None
+
+    def run(self) -> int:
+        """Show until it is over; then leave nothing behind but the recording."""
+        if self._child is not None:
+            self._waiter = threading.Thread(target=self._wait_for_child, args=(self._child,), daemon=True)
+            self._waiter.start()
+        timer = self._start_timer()
+        try:
+            code = self._headless() if self._options.headless else self._screens()
+        finally:
+            if timer is not None:
+                timer.cancel()
+            self._finish()
+        if self._child is not None and not self._watched.is_ours:
+            return self._command_status()
+        return code
+
+    def _wait_for_child(self, child: Child) -> None:
+        self._status = child.wait()
+        self._recorder.tell({"exited": self._status})
+
+    def _start_timer(self) -> threading.Timer | None:
+        """A command is ended when the time is over; without one the recorder ends by itself."""
+        if self._options.duration_s is None:
+            return None
+        timer = threading.Timer(self._options.duration_s, self._time_over)
+        timer.daemon = True
+        timer.start()
+        return timer
+
+    def _time_over(self) -> None:
+        self._is_time_over = True
+        if self._child is not None:
+            self._child.stop()
+        if not self._options.headless:
+            os.kill(os.getpid(), signal.SIGTERM)  # the screens leave in order
+
+    def _headless(self) -> int:
+        from livemon.headless import Headless
+
+        with self._signals():
+            view = Headless(self._recorder.session_path, self._options)
+            outcome = view.follow(self._is_over)
+        self._say_notes(outcome.has_records or outcome.has_ticks)
+        if self._interrupted is not None:
+            return EXIT_INTERRUPTED if self._interrupted == signal.SIGINT else 128 + self._interrupted
+        if self._watched.is_ours:
+            return EXIT_OK
+        if not (outcome.has_records or outcome.has_ticks):
+            say("nothing could be observed")
+            return EXIT_TARGET
+        if outcome.target_end and not self._is_time_over:
+            say(f"{outcome.target_end}")
+            return EXIT_TARGET
+        return EXIT_OK
+
+    def _say_notes(self, has_seen_anything: bool) -> None:
+        if not self._options.no_record and has_seen_anything:
+            say(f"recorded in {self._recorder.session_path}")
+
+    def _is_over(self) -> bool:
+        """Whether nothing more will be recorded."""
+        if self._interrupted is not None and self._child is None and self._recorder.is_running:
+            self._recorder.stop()
+        return not self._recorder.is_running
+
+    @contextlib.contextmanager
+    def _signals(self) -> Iterator[None]:
+        """Pass signals on to the command; without one they end the watch."""
+
+        def handle(number: int, _frame: FrameType | None) -> None:
+            if self._child is not None and not self._watched.is_ours:
+                self._child.send_signal(number)
+                return
+            self._interrupted = number
+            if self._child is not None:
+                self._child.send_signal(signal.SIGTERM)
+
+        before = {number: signal.signal(number, handle) for number in FORWARDED}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _screens(self) -> int:
+        if self._options.web is not None:
+            from livemon.watch_web import serve
+
+            return serve(self._recorder.session_path, self._options.web)
+        from livemon.watch_screens import show
+
+        code = show(self._recorder.session_path, self._options, title=self._watched.name)
+        return EXIT_OK if self._is_time_over else code
+
+    def _finish(self) -> None:
+        child = self._child
+        if child is not None and (self._watched.is_ours or self._is_time_over):
+            child.stop()
+        elif child is not None and child.poll() is None and not self._options.headless:
+            self._stay_with(child)
+        if self._waiter is not None:
+            self._waiter.join(1.0)
+        if self._options.keep and child is None and self._recorder.is_running:
+            self._recorder.release()
+            path, pid = self._recorder.session_path, self._recorder.pid
+            say(f"recorder {pid} goes on; screens: livemon attach {path}; end it: kill {pid}")
+            return
+        # A command's last lines are still to be read; the recorder ends by itself a second after it.
+        if child is None or not self._recorder.wait(3.0):
+            self._recorder.stop()
+        if not self._options.headless and not self._options.no_record:
+            say(f"recorded; look again with: livemon replay {self._recorder.session_path}")
+
+    def _stay_with(self, child: Child) -> None:
+        """The person left the screens: the command goes on in the foreground, recorded, until it ends."""
+        path = self._recorder.session_path
+        say(
+            f"{self._watched.name} (pid {child.pid}) goes on and is recorded; Ctrl-C is passed on to it; "
+            f"screens: livemon attach {path}"
+        )
+        with self._signals():
+            while child.poll() is None:
+                with contextlib.suppress(InterruptedError):
+                    assert self._waiter is not None
+                    self._waiter.join(0.5)
+
+    def _command_status(self) -> int:
+        status = self._status if self._status is not None else (self._child.poll() if self._child else None)
+        if status is None:
+            return EXIT_TARGET
+        if self._is_time_over and status == -signal.SIGTERM:
+            return EXIT_OK
+        return shell_status(status)
+
+
+def _config(watched: Watched, options: WatchOptions, session_path: Path, child: Child | None) -> RecordingConfig:
+    logs = tuple(replace(log, from_start=log.from_start or options.from_start) for log in watched.logs)
+    if child is not None:
+        logs = (LogRequest(f"{session_path}-out", from_start=True, is_child=True), *logs)
+    return RecordingConfig(
+        session_path=str(session_path),
+        origin=watched.origin,
+        pids=watched.pids if child is None else (child.pid, *watched.pids),
+        child_pid=None if child is None else child.pid,
+        logs=logs,
+        metrics_urls=options.metrics_urls,
+        parse=options.parse,
+        mark_patterns=options.mark_patterns,
+        interval_ns=options.interval_ms * 1_000_000,
+        counters=options.counters,
+        max_cpu_percent=options.max_cpu_percent,
+        duration_s=options.duration_s if child is None else None,
+        criteria_toml=options.criteria_toml,
+        criteria_sha256=options.criteria_sha256,
+        keep=options.keep,
+        discard=options.no_record,
+    )
+
+
+@contextlib.contextmanager
+def _session_place(watched: Watched, options: WatchOptions) -> Iterator[Path]:
+    """Where the session goes; a temporary place is removed at the end."""
+    from livemon.session.store import new_session_path, prune
+
+    if options.no_record:
+        folder = Path(tempfile.mkdtemp(prefix="livemon-"))
+        try:
+            yield new_session_path(watched.name, folder=folder)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        return
+    if options.record is None:
+        with contextlib.suppress(OSError):
+            prune()
+        path = new_session_path(watched.name)
+    elif options.record.is_dir():
+        path = new_session_path(watched.name, folder=options.record)
+    else:
+        path = options.record
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        hint = "choose another place with --record, or keep nothing with --no-record"
+        raise SessionError(f"{path.parent} can't be made: {error.strerror}", hint) from error
+    yield path
+
+
+def say(text: str) -> None:
+    """A message for the person, on standard error; nobody may be listening any more."""
+    with contextlib.suppress(OSError, ValueError):
+        sys.stderr.write(f"livemon: {text}\n")
+        sys.stderr.flush()
+
+
+def _check_terminal() -> None:
+    """Make sure that screens can be drawn before anything is started."""
+    from livemon.ui.terminal import check_terminal
+
+    check_terminal(os.environ)
+
+
+def requests_for(paths: list[str], *, reads_stdin: bool, from_start: bool) -> tuple[LogRequest, ...]:
+    """What to follow, from paths, globs and ``-``.
+
+    Raises:
+        UsageError: a path can't be a log, or standard input is a terminal.
+    """
+    requests = [_request(path, from_start) for path in paths]
+    if reads_stdin:
+        if os.isatty(0):
+            raise UsageError("standard input is a terminal", "pipe the log into livemon: serve 2>&1 | livemon watch -")
+        requests.append(LogRequest("standard input", fd=os.dup(0)))
+    return tuple(requests)
+
+
+def _request(path: str, from_start: bool) -> LogRequest:
+    where = Path(path)
+    if where.is_dir():
+        raise UsageError(f"{path} is a folder", f"name the log in it, or all of them: --log '{path.rstrip('/')}/*.log'")
+    if path.startswith(("/dev/fd/", "/proc/self/fd/")):
+        try:
+            return LogRequest(path, fd=os.open(path, os.O_RDONLY))
+        except OSError as error:
+            raise UsageError(f"{path} can't be read: {error.strerror}") from error
+    if where.exists() and not os.access(path, os.R_OK):
+        raise UsageError(f"{path} may not be read", "run livemon as a user that may, or: chmod a+r the log")
+    from livemon.collect.logs import is_glob
+
+    if not is_glob(path) and not where.exists() and not where.parent.is_dir():
+        raise UsageError(f"there is no folder {where.parent}", f"check the path of the log {where.name}")
+    return LogRequest(str(where.absolute()), from_start=from_start)

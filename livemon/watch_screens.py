@@ -1,0 +1,51 @@
+"""Opening the screens on a session: settings from the config file and the command line, the loader, the list."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from livemon.model.criteria import Criteria, load_criteria
+from livemon.model.snapshot import SessionEntry, ViewSource
+from livemon.ui.settings import Progress, Settings
+from livemon.watch_options import WatchOptions, screen_settings
+
+
+def show(
+    session_path: str,
+    options: WatchOptions | argparse.Namespace,
+    *,
+    title: str,
+    speed: float | None = None,
+    criteria_path: Path | None = None,
+) -> int:
+    """Show a session until the person leaves; returns the exit code."""
+    from livemon.ui.app import run_app
+    from livemon.ui.config import load_settings
+
+    path = options.criteria if isinstance(options, WatchOptions) else criteria_path
+    criteria = load_criteria(path) if path else None
+    given = screen_settings(options)
+
+    def open_view(where: str, progress: Progress) -> ViewSource:
+        return _open(where, criteria, progress)
+
+    settings: Settings = replace(
+        load_settings(), **given, title=title, speed=speed, sessions=_sessions, open_session=open_view
+    )
+    return run_app(lambda progress: open_view(session_path, progress), settings)
+
+
+def _open(path: str, criteria: Criteria | None, progress: Progress) -> ViewSource:
+    from livemon.viewer import SessionView
+
+    progress(None, f"reading {Path(path).name}")
+    return SessionView(path, criteria)
+
+
+def _sessions() -> Sequence[SessionEntry]:
+    from livemon.session.store import list_sessions
+
+    return list_sessions()
