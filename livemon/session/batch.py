@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from livemon.model.samples import (
     ClockAnchor,
@@ -57,7 +57,8 @@ HAS_ENABLED, HAS_RUNNING = 1, 2
 
 Shape = TypeVar("Shape")
 
-Row = tuple[int | str | bool | None, ...]
+Row = tuple[Any, ...]
+"""The fields of a rare sample, in order."""
 TimingShape = tuple[str, str, int, tuple[str, ...], tuple[str, ...], int]
 """source, time_from, stream, stage names, field keys, which optional fields there are."""
 HAS_UNIT, HAS_LABEL, HAS_PID, HAS_TID, HAS_START = 1, 2, 4, 8, 16
@@ -128,7 +129,8 @@ class Ticks:
     count: list[int] = field(default_factory=list)
     index: list[int] = field(default_factory=list)
     columns: dict[str, list[int]] = field(default_factory=dict)
-    """Differences along the chain; a class's columns only for the ticks that have the class."""
+    """Differences along the chain; a class's columns only for the ticks that have the class. When read
+    from a block they are arrays."""
 
 
 @dataclass(slots=True)
@@ -198,7 +200,7 @@ def merge(batches: Iterable[Batch]) -> Batch:
             left_out |= gone
         if not left_out.isdisjoint(batch.ticks.index):
             raise MergeError("a thread came back")
-        gone |= {row[1] for row in batch.rows.get(GONE, ())}  # type: ignore[misc]
+        gone |= {row[1] for row in batch.rows.get(GONE, ())}
         merged.order += batch.order
         merged.appends += batch.appends
         _merge_timings(merged.timings, batch.timings)

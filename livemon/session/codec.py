@@ -54,11 +54,15 @@ def dump_batch(batch: Batch, level: int = 1) -> bytes:
     for kind, rows in batch.rows.items():
         out.append(kind)
         put_bytes(out, json.dumps(rows, separators=(",", ":")).encode())
-    for section, put in ((batch.timings, _put_timings), (batch.ticks, _put_ticks), (batch.machines, _put_machines)):
-        is_there = bool(section.arrival)  # type: ignore[attr-defined]
-        out.append(is_there)
-        if is_there:
-            put(out, section)  # type: ignore[operator]
+    out.append(bool(batch.timings.arrival))
+    if batch.timings.arrival:
+        _put_timings(out, batch.timings)
+    out.append(bool(batch.ticks.arrival))
+    if batch.ticks.arrival:
+        _put_ticks(out, batch.ticks)
+    out.append(bool(batch.machines.arrival))
+    if batch.machines.arrival:
+        _put_machines(out, batch.machines)
     return zlib.compress(out, level)
 
 
@@ -200,7 +204,7 @@ def _get_ticks(cursor: Cursor) -> Ticks:
         get_steps(cursor),
     )
     for key in keys:
-        ticks.columns[key] = get_ints(cursor)
+        ticks.columns[key] = get_ints(cursor)  # type: ignore[assignment]
     return ticks
 
 

@@ -75,29 +75,25 @@ class Decoder:
         except (KeyError, StopIteration, TypeError, ValueError, IndexError) as error:
             raise ColumnError(f"block does not hold what it lists: {error}") from error
         if chain is not None:
-            for row in batch.rows.get(GONE, ()):
-                chain.gone.add(row[1])  # type: ignore[arg-type]
-            _unmark_returned(batch, chain)
+            _follow_gone(batch, chain)
         return samples
 
 
-def _unmark_returned(batch: Batch, chain: Chain) -> None:
-    """A thread that ticked again after it was said to be gone is not gone."""
-    if not chain.gone or not batch.ticks.arrival:
+def _follow_gone(batch: Batch, chain: Chain) -> None:
+    """Which threads have ended; one that ticks again has not."""
+    rows = batch.rows.get(GONE, [])
+    if not rows and not chain.gone:
         return
-    gone = iter(batch.rows.get(GONE, ()))
+    ended = iter(rows)
     ends = accumulate(batch.ticks.count)
     start = 0
-    marked = set(chain.gone) - {row[1] for row in batch.rows.get(GONE, ())}
     for kind in batch.order:
         if kind == GONE:
-            marked.add(next(gone)[1])
+            chain.gone.add(next(ended)[1])
         elif kind == TICK:
             end = next(ends)
-            if marked:
-                marked.difference_update(batch.ticks.index[start:end])
+            chain.gone.difference_update(batch.ticks.index[start:end])
             start = end
-    chain.gone = marked  # type: ignore[assignment]
 
 
 def _timing_records(timings: Timings) -> Iterator[Sample]:
@@ -138,7 +134,7 @@ def _timing_records(timings: Timings) -> Iterator[Sample]:
         yield TimingRecord(
             arrival,
             t_ns,
-            time_from,  # type: ignore[arg-type]
+            time_from,
             source,
             unit,
             label,

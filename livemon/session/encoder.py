@@ -30,11 +30,7 @@ from livemon.session.batch import (
 )
 
 _KIND_OF = {kind: number for number, kind in enumerate(KINDS)}
-_ROW_OF = {
-    number: attrgetter(*kind.__slots__)  # type: ignore[attr-defined]
-    for number, kind in enumerate(KINDS)
-    if number >= FIRST_ROW_KIND
-}
+_ROW_OF = {number: attrgetter(*kind.__slots__) for number, kind in enumerate(KINDS) if number >= FIRST_ROW_KIND}
 
 
 class Encoder:
@@ -72,7 +68,7 @@ class Encoder:
             else:
                 rows.setdefault(kind, []).append(_ROW_OF[kind](sample))
                 if kind == GONE:
-                    self.chain.gone.add(sample.index)  # type: ignore[union-attr]
+                    self.chain.gone.add(sample.index)  # type: ignore[union-attr,arg-type]
         return batch
 
     def _add_tick(self, batch: Batch, tick: ThreadTick) -> None:

@@ -139,9 +139,9 @@ def _rare_samples(block: Block) -> Batch:
             continue
         row = next(rows[kind])
         if kind == _LOG_COUNT:
-            _, stream, *numbers, _ = row
-            total = counts.setdefault(stream, [0, 0, 0])  # type: ignore[arg-type]
-            counts[stream] = [a + b for a, b in zip(total, numbers, strict=True)]  # type: ignore[index,operator]
+            _, stream, *counted, _ = row
+            total = counts.setdefault(stream, [0, 0, 0])
+            counts[stream] = [a + b for a, b in zip(total, counted, strict=True)]
         elif kind == _SELF:
             dropped += 1
         else:
@@ -167,6 +167,6 @@ def _join(first: Batch, second: Batch) -> Batch:
     earlier = first.rows[_LOST][-1]
     losses = joined.rows[_LOST]
     losses.remove(earlier)
-    losses[-1] = (*later[:2], earlier[2] + later[2], *later[3:5], earlier[5], later[6])  # type: ignore[operator]
+    losses[-1] = (*later[:2], earlier[2] + later[2], *later[3:5], earlier[5], later[6])
     joined.appends = [len(joined.order)]
     return joined

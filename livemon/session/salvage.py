@@ -104,7 +104,9 @@ def _block_of(page: bytes, at: int, pages: Pages, size: int) -> Block | None:
             return None
         values.append(int.from_bytes(payload[cursor : cursor + width], "big", signed=True))
         cursor += width
-    return Block(rowid, *values, payload[cursor : cursor + (types[-1] - 12) // 2])  # type: ignore[arg-type]
+    last_id, start_ns, end_ns, samples, level, has_state, crc = values
+    data = payload[cursor : cursor + (types[-1] - 12) // 2]
+    return Block(rowid, last_id, start_ns, end_ns, samples, level, has_state, crc, data)
 
 
 def _payload(page: bytes, at: int, length: int, pages: Pages, size: int) -> bytes:

@@ -162,21 +162,21 @@ class BlockSource:
         """(session ns, unix ns) pairs."""
         rows = self._query("SELECT * FROM anchor ORDER BY rowid")
         if rows is None:
-            return [(row[1], row[2]) for row in self._rare(ClockAnchor)]  # type: ignore[misc]
+            return [(row[1], row[2]) for row in self._rare(ClockAnchor)]
         return [(row[1], row[2]) for *row, crc in rows if text_crc(*row) == crc]  # type: ignore[misc]
 
     def thread_infos(self, until_ns: int) -> dict[int, ThreadInfo]:
         """What was known of each thread at a time, by index."""
         rows = self._query("SELECT * FROM thread WHERE at_ns <= ? ORDER BY rowid", (until_ns,))
         if rows is None:
-            return {row[1]: ThreadInfo(*row) for row in self._rare(ThreadInfo) if row[0] <= until_ns}  # type: ignore[misc,operator,arg-type]
+            return {row[1]: ThreadInfo(*row) for row in self._rare(ThreadInfo) if row[0] <= until_ns}
         return tables.thread_infos(rows)
 
     def log_streams(self, until_ns: int) -> list[LogStream]:
         """The streams known at a time."""
         rows = self._query("SELECT * FROM stream WHERE at_ns <= ? ORDER BY rowid", (until_ns,))
         if rows is None:
-            return [LogStream(*row) for row in self._rare(LogStream) if row[0] <= until_ns]  # type: ignore[operator,arg-type]
+            return [LogStream(*row) for row in self._rare(LogStream) if row[0] <= until_ns]
         return tables.log_streams(rows)
 
     def _read_facts(self) -> SessionFacts:

@@ -10,7 +10,7 @@ Copy = tuple[str, list[Row]]
 """An INSERT statement and its rows."""
 
 TABLES: dict[int, tuple[str, int]] = {
-    KINDS.index(kind): (table, len(kind.__slots__))  # type: ignore[attr-defined]
+    KINDS.index(kind): (table, len(kind.__slots__))
     for kind, table in (
         (ThreadInfo, "thread"),
         (LogStream, "stream"),

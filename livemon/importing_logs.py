@@ -1,0 +1,307 @@
+"""Logs made elsewhere, onto the session clock: one stream of samples a log, in order of arrival."""
+
+from __future__ import annotations
+
+import heapq
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import count
+from pathlib import Path
+from typing import Literal
+
+from livemon.engine.roles import CPU, TOTAL, role_of
+from livemon.model.clock import WallMapping
+from livemon.model.criteria import Criteria
+from livemon.model.errors import UsageError
+from livemon.model.samples import ClockAnchor, LogCount, LogStream, Lost, Mark, Sample
+from livemon.parse.options import ParseOptions
+from livemon.parse.placing import place
+from livemon.parse.record import ParsedRecord
+from livemon.parse.stream import TimingStream
+from livemon.parse.timestamps import find as find_stamp
+
+SessionClock = Literal["monotonic", "unix", "order"]
+CHUNK_BYTES = 1 << 16
+REORDER_NS = 2_000_000_000
+"""Lines that were written out of order by no more than this are put in order."""
+_REORDER_MOST = 50_000
+_MARK_CHARS = 200
+UNIX_FROM_NS = 10**17
+"""Larger times are unix time: a machine is not up for three years, and 1973 is long ago."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogInput:
+    """One log to import."""
+
+    path: Path
+    index: int
+    arrivals: Path | None
+    options: ParseOptions
+    mark_pattern: re.Pattern[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stamps:
+    """What a look at the start of a log tells of its stamps."""
+
+    has_monotonic: bool
+    has_unix: bool
+    anchors: tuple[tuple[int, int], ...]
+    """(monotonic ns, unix ns)."""
+    first_arrival_ns: int | None
+
+
+def _chunks(path: Path) -> Iterator[bytes]:
+    try:
+        with path.open("rb") as file:
+            while data := file.read(CHUNK_BYTES):
+                yield data
+    except OSError as error:
+        raise UsageError(f"can't read {path}: {error.strerror}") from None
+
+
+def look(log: LogInput) -> Stamps:
+    """Read on until the log's first stamp is found (an unstamped log is read whole)."""
+    stream = TimingStream(log.options)
+    clocks: set[str] = set()
+    anchors: list[tuple[int, int]] = []
+    for data in _chunks(log.path):
+        clocks |= {record.clock for record in stream.feed(data) if record.clock is not None}
+        anchors += [(mono_ns, wall_ns) for _, mono_ns, wall_ns in stream.take_anchors()]
+        if clocks:
+            break
+    first = next(read_arrivals(log.arrivals), None) if log.arrivals is not None else None
+    return Stamps("monotonic" in clocks, "unix" in clocks, tuple(anchors), first)
+
+
+def read_arrivals(path: Path) -> Iterator[int]:
+    """The arrival of each line, ns."""
+    try:
+        with path.open("rb") as file:
+            for number, line in enumerate(file, 1):
+                try:
+                    yield int(line)
+                except ValueError:
+                    shown = line[:40].decode(errors="replace").strip()
+                    raise UsageError(f"{path}, line {number}: {shown!r} is not a time in whole ns") from None
+    except OSError as error:
+        raise UsageError(f"can't read {path}: {error.strerror}") from None
+
+
+class LogSamples:
+    """The samples of one log.
+
+    Args:
+        log: Which log, and how to read it.
+        clock: What the session clock is.
+        anchors: (monotonic ns, unix ns) known beforehand; those met on the way are added.
+        criteria: Which stage is the total, and which is CPU time (for ``order``).
+        start_ns: Where a log without any stamp begins.
+    """
+
+    def __init__(
+        self,
+        log: LogInput,
+        clock: SessionClock,
+        anchors: tuple[tuple[int, int], ...],
+        criteria: Criteria,
+        start_ns: int,
+    ) -> None:
+        self._log = log
+        self._clock = clock
+        self._wall = WallMapping(anchors)
+        self._shift_ns = anchors[0][0] - anchors[0][1] if anchors else None
+        self._criteria = criteria
+        self._at_ns = start_ns
+        self._stream = TimingStream(log.options)
+        self._arrivals = None if log.arrivals is None else _Arrivals(log.arrivals, log.path)
+        self.records = 0
+
+    @property
+    def tail_text(self) -> str:
+        """The last lines without timing, for the message when there is none at all."""
+        return self._stream.tail_text
+
+    def samples(self) -> Iterator[Sample]:
+        """In order of arrival.
+
+        Raises:
+            UsageError: The log or its arrivals can't be read, or do not belong together.
+        """
+        announced = False
+        for sample in in_order(self._read()):
+            if not announced:
+                announced = True
+                yield LogStream(sample.arrival_ns, self._log.index, str(self._log.path.absolute()))
+            yield sample
+
+    def _read(self) -> Iterator[Sample]:
+        stream, before = self._stream, (0, 0, 0)
+        marks = _MarkLines(self._log.mark_pattern)
+        lines = 0
+        ends_open = False
+        for data in _chunks(self._log.path):
+            records = stream.feed(data)
+            lines += data.count(b"\n")
+            ends_open = not data.endswith(b"\n")
+            yield from self._take_anchors()
+            yield from self._place(records, marks.feed(data))
+            yield self._count(before)
+            before = stream.stats.lines, stream.stats.records, stream.stats.malformed
+        yield from self._place(stream.finish(), [])
+        if self._arrivals is not None:
+            self._at_ns = max(self._at_ns, self._arrivals.check_end(lines, ends_open))
+        if before != (stream.stats.lines, stream.stats.records, stream.stats.malformed):
+            yield self._count(before)
+        if stream.stats.unterminated:
+            reason = "the last line has no end and may be torn (--accept-unterminated reads it)"
+            yield Lost(self._at_ns, "log", stream.stats.unterminated, "lines", reason)
+
+    def _count(self, before: tuple[int, int, int]) -> LogCount:
+        stats = self._stream.stats
+        return LogCount(
+            self._at_ns,
+            self._log.index,
+            stats.lines - before[0],
+            stats.records - before[1],
+            stats.malformed - before[2],
+        )
+
+    def _take_anchors(self) -> Iterator[Sample]:
+        for _, mono_ns, wall_ns in self._stream.take_anchors():
+            self._wall.add(mono_ns, wall_ns)
+            self._shift_ns = mono_ns - wall_ns
+            if self._clock == "monotonic":
+                yield ClockAnchor(max(self._at_ns, 0) or mono_ns, mono_ns, wall_ns)
+
+    def _place(self, records: list[ParsedRecord], marks: list[tuple[int, str]]) -> Iterator[Sample]:
+        """Records and marked lines in the order of their lines."""
+        waiting = iter(marks)
+        mark = next(waiting, None)
+        for record in records:
+            while mark is not None and mark[0] <= record.line:
+                yield self._mark(*mark)
+                mark = next(waiting, None)
+            arrival_ns = self._arrival(record)
+            self._at_ns = arrival_ns
+            self.records += 1
+            yield place(
+                record,
+                arrival_ns=arrival_ns,
+                wall=self._wall,
+                stream=self._log.index,
+                session_clock=self._clock,
+            )
+        while mark is not None:
+            yield self._mark(*mark)
+            mark = next(waiting, None)
+
+    def _mark(self, line: int, text: str) -> Mark:
+        if self._arrivals is not None:
+            self._at_ns = self._arrivals.of_line(line)
+        else:
+            stamp = find_stamp(text, self._stream.calendar)
+            own = None if stamp is None else self._on_session_clock(stamp.t_ns, stamp.clock)
+            self._at_ns = self._at_ns if own is None else own
+        return Mark(self._at_ns, self._at_ns, text, "log")
+
+    def _arrival(self, record: ParsedRecord) -> int:
+        if self._arrivals is not None:
+            return self._arrivals.of_line(record.line)
+        if self._clock == "order":
+            return self._at_ns + round(self._duration_ms(record) * 1e6)
+        own = self._on_session_clock(record.t_ns, record.clock)
+        return self._at_ns if own is None else own
+
+    def _on_session_clock(self, t_ns: int | None, clock: str | None) -> int | None:
+        if t_ns is None or clock is None:
+            return None
+        if clock == self._clock:
+            return t_ns
+        if self._shift_ns is None or self._clock == "order":
+            return None
+        return t_ns + self._shift_ns if clock == "unix" else self._wall.wall_ns(t_ns)
+
+    def _duration_ms(self, record: ParsedRecord) -> float:
+        """How long the unit took: its total, else the sum of its parts."""
+        parts = 0.0
+        for stage, ms in record.stages:
+            role = role_of(stage, self._criteria)
+            if role == TOTAL:
+                return ms
+            if role != CPU:
+                parts += ms
+        return parts
+
+
+def in_order(samples: Iterable[Sample]) -> Iterator[Sample]:
+    """Samples by arrival: what is late by up to ``REORDER_NS`` is put in order, what is later arrives late."""
+    heap: list[tuple[int, int, Sample]] = []
+    numbers = count()
+    newest = last = -(1 << 62)
+
+    def out() -> Sample:
+        nonlocal last
+        arrival_ns, _, sample = heapq.heappop(heap)
+        if arrival_ns < last:
+            return replace(sample, arrival_ns=last)
+        last = arrival_ns
+        return sample
+
+    for sample in samples:
+        heapq.heappush(heap, (sample.arrival_ns, next(numbers), sample))
+        newest = max(newest, sample.arrival_ns)
+        while heap[0][0] < newest - REORDER_NS or len(heap) > _REORDER_MOST:
+            yield out()
+    while heap:
+        yield out()
+
+
+class _Arrivals:
+    """The arrival of each line, from a file with one time a line."""
+
+    def __init__(self, path: Path, log: Path) -> None:
+        self._path, self._log = path, log
+        self._times = read_arrivals(path)
+        self._line = self._at_ns = 0
+
+    def of_line(self, wanted: int) -> int:
+        while self._line < wanted:
+            following = next(self._times, None)
+            if following is None:
+                raise UsageError(f"{self._path} has {self._line} arrivals, but {self._log} has more lines")
+            self._line += 1
+            self._at_ns = following
+        return self._at_ns
+
+    def check_end(self, lines: int, ends_open: bool) -> int:
+        """Complain unless there was one arrival for each line; the last arrival."""
+        self.of_line(lines)
+        rest = sum(1 for _ in self._times)
+        if rest > ends_open:
+            raise UsageError(f"{self._path} has {self._line + rest} arrivals, but {self._log} has {lines} lines")
+        return self._at_ns
+
+
+class _MarkLines:
+    """Finds the lines that are marks in the chunks of a log."""
+
+    def __init__(self, pattern: re.Pattern[str] | None) -> None:
+        self._pattern = pattern
+        self._rest = b""
+        self._line = 0
+
+    def feed(self, data: bytes) -> list[tuple[int, str]]:
+        """(line number, text) of each terminated line that matches."""
+        if self._pattern is None:
+            return []
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        found = []
+        for line in lines:
+            self._line += 1
+            text = line.decode("utf-8", "replace").strip()
+            if self._pattern.search(text):
+                found.append((self._line, text[:_MARK_CHARS]))
+        return found
