@@ -152,7 +152,7 @@ class ProcSampler:
         table.refresh_cpus(changed)
         ran = [table.threads[i] for i in changed]  # positions shift as soon as a thread is dropped
         churned = {thread.pid for thread in dead}
-        for thread in dead:
+        for thread in dead + self._overflow.take_ended():
             self._drop(thread, now_ns, out)
         is_second = now_ns >= self._next_second_ns
         if is_second:
@@ -207,7 +207,7 @@ class ProcSampler:
         try:
             # The count is taken first: a thread that comes in between is found by the next comparison.
             process.links = _links(process)
-            tids = list_numbers(process.task_fd)
+            tids = sorted(list_numbers(process.task_fd))
         except OSError as error:
             self._end_process(process, now_ns, out, error)
             return []
@@ -241,7 +241,7 @@ class ProcSampler:
         process.threads[tid] = thread
         out.append(self._info(thread, now_ns))
         if self._table.descriptor_of(thread) >= 0:
-            self._table.add(thread, reading, stat.last_cpu)
+            self._table.add(thread, stat, reading)
             if not process.is_self:
                 self._counters.add(thread)
         else:

@@ -13,6 +13,7 @@ from itertools import repeat
 from typing import Any
 
 from livemon.collect.procfs import GONE, read_file
+from livemon.parse.procfs import Stat, parse_stat
 
 _SCHEDSTAT_BYTES = 80
 NO_DESCRIPTOR = -1
@@ -84,14 +85,14 @@ class ThreadTable:
     def __len__(self) -> int:
         return len(self.threads)
 
-    def add(self, thread: Thread, reading: bytes, last_cpu: int) -> None:
-        """Take a thread in; its ``schedstat_fd`` is open and ``reading`` came from it."""
+    def add(self, thread: Thread, stat: Stat, reading: bytes) -> None:
+        """Take a thread in with its first ``stat`` and ``schedstat``; the descriptor to read is open."""
         thread.position = len(self.threads)
         self.threads.append(thread)
         self.fds.append(self.descriptor_of(thread))
         self.readings.append(reading)
-        self.slices.append(reading.rsplit(None, 1)[-1] if reading else b"")
-        self.last_cpus.append(last_cpu)
+        self.slices.append(reading.rsplit(None, 1)[1])
+        self.last_cpus.append(stat.last_cpu)
 
     def descriptor_of(self, thread: Thread) -> int:
         """The descriptor that is read each tick."""
@@ -177,11 +178,9 @@ class StatTable(ThreadTable):
         """The descriptor that is read each tick."""
         return thread.stat_fd
 
-    def shape(self, stat: bytes, fields_after_cpu: int) -> tuple[bytes, int]:
-        """A reading in the shape of a ``schedstat``, and the last CPU."""
-        fields = stat[stat.rfind(b")") + 1 :].split()
-        cpu_ns = (int(fields[11]) + int(fields[12])) * self._tick_ns
-        return b"%d -1 -1\n" % cpu_ns, int(fields[-fields_after_cpu - 1])
+    def add(self, thread: Thread, stat: Stat, reading: bytes) -> None:
+        """Take a thread in with its first ``stat``; there is no other reading."""
+        super().add(thread, stat, b"%d -1 -1\n" % (stat.cpu_ticks * self._tick_ns))
 
     def read(self) -> tuple[list[int], list[Thread]]:
         """Read every ``stat`` once; see ``ThreadTable.read``."""
@@ -189,10 +188,11 @@ class StatTable(ThreadTable):
         dead: list[Thread] = []
         for i, thread in enumerate(self.threads):
             try:
-                reading, cpu = self.shape(thread.read_stat(), thread.fields_after_cpu)
-            except (OSError, ValueError, IndexError):
+                stat = parse_stat(thread.read_stat())
+            except (OSError, ValueError):
                 dead.append(thread)
                 continue
+            reading, cpu = b"%d -1 -1\n" % (stat.cpu_ticks * self._tick_ns), stat.last_cpu
             if reading != self.readings[i] or cpu != self.last_cpus[i]:
                 self.readings[i], self.last_cpus[i] = reading, cpu
                 changed.append(i)

@@ -26,6 +26,7 @@ class Overflow:
         self._share = min(interval_ns / _ROUND_NS, 1.0)
         self._next = 0
         self._told = False
+        self._ended: list[Thread] = []
 
     def add(self, thread: Thread) -> None:
         """Take a thread in."""
@@ -36,6 +37,12 @@ class Overflow:
         if thread in self._threads:
             self._threads.remove(thread)
             self._last.pop(thread.index, None)
+
+    def take_ended(self) -> list[Thread]:
+        """Threads that the last ``read`` found to have ended, each once."""
+        ended = list(dict.fromkeys(self._ended))
+        self._ended.clear()
+        return ended
 
     def take_notes(self, now_ns: int) -> list[Sample]:
         """Says once that there are such threads."""
@@ -48,7 +55,7 @@ class Overflow:
     def read(self, *, everything: bool) -> Iterator[tuple[Thread, Reading, int]]:
         """This tick's share of the threads: those that changed (all, with ``everything``), with their last CPU.
 
-        A thread that has ended or whose tid is another thread's now is left out; the listing drops it.
+        A thread that has ended or whose tid is another thread's now is left out; see ``take_ended``.
         """
         count = len(self._threads)
         share = count if everything else math.ceil(count * self._share)
@@ -62,8 +69,10 @@ class Overflow:
                 else:
                     reading = (stat.cpu_ticks * clock_tick_ns(), UNKNOWN, UNKNOWN)
             except (OSError, ValueError):
+                self._ended.append(thread)
                 continue
             if stat.start_ticks != thread.start_ticks:
+                self._ended.append(thread)
                 continue
             if everything or self._last.get(thread.index) != reading:
                 self._last[thread.index] = reading

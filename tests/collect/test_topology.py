@@ -1,0 +1,198 @@
+"""Core classes of machines this project must know."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from livemon.collect.perf_groups import class_events, encode
+from livemon.collect.topology import read_topology
+from tests.collect import fake_machine as machines
+
+
+def classes_of(root: str, **options: int | str) -> dict[str, int]:
+    return dict(Counter(cpu.core_class for cpu in read_topology(root, **options).cpus))
+
+
+def test_an_intel_hybrid(tmp_path: Path) -> None:
+    machine = machines.intel_hybrid(tmp_path)
+    topology = read_topology(machine.root)
+    assert topology.classes == ("P", "E")
+    assert topology.efficiency_classes == ("E",)
+    assert classes_of(machine.root) == {"P": 8, "E": 8}
+    assert topology.class_of(5) == "P"
+    assert "cpu_atom" in topology.class_source
+    assert [cpu.core for cpu in topology.cpus[:4]] == [0, 0, 2, 2]
+    assert {cpu.llc for cpu in topology.cpus} == {0}
+
+
+def test_low_power_e_cores_are_a_class_of_their_own(tmp_path: Path) -> None:
+    machine = machines.intel_low_power(tmp_path)
+    topology = read_topology(machine.root)
+    assert topology.classes == ("P", "E", "LP-E")
+    assert topology.efficiency_classes == ("E", "LP-E")
+    assert classes_of(machine.root) == {"P": 4, "E": 8, "LP-E": 2}
+
+
+def test_low_power_e_cores_without_frequencies_are_told_by_their_cache(tmp_path: Path) -> None:
+    machine = machines.intel_low_power(tmp_path)
+    for number in range(14):
+        machine.remove(f"sys/devices/system/cpu/cpu{number}/cpufreq/cpuinfo_max_freq")
+    assert classes_of(machine.root) == {"P": 4, "E": 8, "LP-E": 2}
+
+
+def test_three_arm_clusters(tmp_path: Path) -> None:
+    machine = machines.big_little(tmp_path)
+    topology = read_topology(machine.root)
+    assert topology.classes == ("P", "M", "E")
+    assert classes_of(machine.root) == {"E": 4, "M": 3, "P": 1}
+    assert topology.efficiency_classes == ("E",)
+
+
+def test_arm_clusters_without_their_pmus_are_told_by_capacity(tmp_path: Path) -> None:
+    machine = machines.FakeMachine(tmp_path)
+    machine.online(range(8))
+    for numbers, capacity in ((range(2), 160), (range(2, 4), 500), (range(4, 6), 800), (range(6, 8), 1024)):
+        machine.cpus(numbers, cpu_capacity=capacity)
+    topology = read_topology(machine.root)
+    assert topology.classes == ("P", "M1", "M2", "E")
+    assert topology.class_source == "cpu_capacity"
+
+
+def test_arm_pmus_without_any_speed_stay_apart_without_a_rank(tmp_path: Path) -> None:
+    machine = machines.big_little(tmp_path)
+    for number in range(8):
+        machine.remove(f"sys/devices/system/cpu/cpu{number}/cpu_capacity")
+    topology = read_topology(machine.root)
+    assert len(topology.classes) == 3
+    assert all(name.startswith("unknown") for name in topology.classes)
+    assert topology.efficiency_classes == ()
+
+
+def test_amd_dense_cores(tmp_path: Path) -> None:
+    topology = read_topology(machines.amd_dense(tmp_path).root)
+    assert topology.classes == ("P", "E")
+    assert topology.class_source == "cpufreq maximum"
+
+
+def test_amd_ranking_alone(tmp_path: Path) -> None:
+    machine = machines.amd_dense(tmp_path)
+    for number in range(12):
+        machine.remove(f"sys/devices/system/cpu/cpu{number}/cpufreq/cpuinfo_max_freq")
+    assert read_topology(machine.root).class_source == "amd_pstate ranking"
+    assert classes_of(machine.root) == {"P": 4, "E": 8}
+
+
+def test_two_sockets_are_uniform_with_two_nodes(tmp_path: Path) -> None:
+    topology = read_topology(machines.two_sockets(tmp_path).root)
+    assert topology.classes == ("P",)
+    assert "uniform" in topology.class_source
+    assert Counter(cpu.node for cpu in topology.cpus) == {0: 4, 1: 4}
+    assert {cpu.llc for cpu in topology.cpus} == {0, 4}
+    assert topology.efficiency_classes == ()
+
+
+def test_a_vm_that_says_nothing_is_unknown(tmp_path: Path) -> None:
+    topology = read_topology(machines.plain_vm(tmp_path).root)
+    assert topology.classes == ("unknown",)
+    assert topology.class_of(0) == "unknown"
+    assert "VM" in topology.class_source
+
+
+def test_a_cpuset_is_the_axis_and_the_host_is_mentioned(tmp_path: Path) -> None:
+    topology = read_topology(machines.big_host_with_cpuset(tmp_path).root, 7)
+    assert len(topology.cpus) == 16
+    assert topology.online == 224
+    assert "16 of the host's 224" in topology.class_source
+    assert topology.class_of(0) == "unknown"
+
+
+def test_a_cpuset_of_e_cores_only_is_not_called_p(tmp_path: Path) -> None:
+    machine = machines.intel_hybrid(tmp_path)
+    machine.process(7, cgroup="0::/batch\n")
+    machine.write("sys/fs/cgroup/batch/cpuset.cpus.effective", "8-11\n")
+    topology = read_topology(machine.root, 7)
+    assert topology.classes == ("E",)
+    assert topology.efficiency_classes == ("E",)
+
+
+def test_all_e_cores_offline(tmp_path: Path) -> None:
+    machine = machines.intel_hybrid(tmp_path)
+    machine.online(range(8))
+    machine.write("sys/bus/event_source/devices/cpu_atom/cpus", "\n")
+    topology = read_topology(machine.root)
+    assert topology.classes == ("P",)
+    assert [event.core_class for event in class_events(topology, machine.root)] == ["P"]
+
+
+def test_an_empty_root_is_no_crash(tmp_path: Path) -> None:
+    topology = read_topology(str(tmp_path))
+    assert topology.cpus == ()
+    assert topology.classes == ()
+
+
+def test_groups_of_a_hybrid_are_by_pmu_and_never_generic(tmp_path: Path) -> None:
+    machine = machines.intel_hybrid(tmp_path)
+    events = class_events(read_topology(machine.root), machine.root)
+    assert [(e.core_class, e.kind, e.cycles, e.instructions) for e in events] == [
+        ("P", 4, 0x3C, 0xC0),
+        ("E", 10, 0x3C, 0xC0),
+    ]
+
+
+def test_e_and_lp_e_share_a_pmu_and_count_as_e(tmp_path: Path) -> None:
+    machine = machines.intel_low_power(tmp_path)
+    events = class_events(read_topology(machine.root), machine.root)
+    assert [(e.core_class, e.is_exclusive) for e in events] == [("P", True), ("E", True)]
+
+
+def test_classes_behind_one_pmu_are_not_told_apart(tmp_path: Path) -> None:
+    machine = machines.amd_dense(tmp_path)
+    (event,) = class_events(read_topology(machine.root), machine.root)
+    assert (event.core_class, event.is_exclusive, event.kind) == ("P+E", False, 0)
+
+
+def test_a_pmu_without_listed_events_gets_the_codes_of_its_kind(tmp_path: Path) -> None:
+    machine = machines.big_little(tmp_path)
+    for pmu in ("armv8_cortex_a55", "armv8_cortex_a78", "armv8_cortex_x1"):
+        machine.remove(f"sys/bus/event_source/devices/{pmu}/events/cpu_cycles")
+    events = class_events(read_topology(machine.root), machine.root)
+    assert {(e.cycles, e.instructions) for e in events} == {(0x11, 0x08)}
+
+
+def test_an_unknown_pmu_gets_generic_events_tied_to_its_type(tmp_path: Path) -> None:
+    machine = machines.FakeMachine(tmp_path)
+    machine.online(range(4))
+    machine.cpus((0, 1), cpu_capacity=1024)
+    machine.cpus((2, 3), cpu_capacity=300)
+    machine.pmu("new_big", 21, "0-1")
+    machine.pmu("new_little", 22, "2-3")
+    events = class_events(read_topology(machine.root), machine.root)
+    assert [(e.kind, e.cycles, e.instructions) for e in events] == [
+        (0, 21 << 32, 21 << 32 | 1),
+        (0, 22 << 32, 22 << 32 | 1),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("event", "config"),
+    [
+        ("event=0x3c", 0x3C),
+        ("event=0xc0,umask=0x01", 0x1C0),
+        ("event=0x1c2", 0x1_0000_00C2),
+        ("event=0x3c,edge", 0x4_003C),
+        ("event=0x3c,ldlat=3", None),
+        ("event=zz", None),
+        ("event=0x12345678", None),
+    ],
+)
+def test_events_are_encoded_by_the_format_files(tmp_path: Path, event: str, config: int | None) -> None:
+    for name, layout in {
+        "event": "config:0-7,32-35",
+        "umask": "config:8-15",
+        "edge": "config:18",
+        "ldlat": "config1:0-15",
+    }.items():
+        (tmp_path / "format").mkdir(exist_ok=True)
+        (tmp_path / "format" / name).write_text(layout + "\n")
+    assert encode(event, str(tmp_path)) == config
