@@ -7,7 +7,7 @@ import resource
 import sys
 import time
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from livemon import __version__
 from livemon.collect.budget import Budget
@@ -25,7 +25,10 @@ from livemon.record_logs import LogReader
 from livemon.recording_config import RecordingConfig
 from livemon.session.writer import SessionWriter
 
-LOG_POLL_NS = 20_000_000
+if TYPE_CHECKING:
+    from livemon.collect.metrics_endpoint import MetricsEndpoints
+
+LOG_POLL_NS = 30_000_000
 SECOND_NS = 1_000_000_000
 MARKS_NS = 200_000_000
 GRACE_NS = 1_000_000_000
@@ -157,7 +160,7 @@ class Recorder:
             self._sampler.close()
         self._batch += self._logs.finish()
         if self._metrics is not None:
-            self._metrics.close()
+            self._batch += self._metrics.close()
         self._tell_child_end()
         self._batch += self._summary_notes()
         self._batch += self._writer.take_marks()
@@ -275,10 +278,10 @@ def resident_bytes() -> int:
         return peak if sys.platform == "darwin" else peak * 1024
 
 
-def _metrics(config: RecordingConfig) -> Any:
+def _metrics(config: RecordingConfig) -> MetricsEndpoints | None:
     """The poller of metrics endpoints; ``None`` when none is asked for."""
     if not config.metrics_urls:
         return None
     from livemon.collect.metrics_endpoint import MetricsEndpoints
 
-    return MetricsEndpoints(config.metrics_urls)
+    return MetricsEndpoints(config.metrics_urls, units=dict(config.parse.units))

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from livemon.collect.child import FORWARDED, Child, shell_status
 from livemon.collect.logs import LogRequest
@@ -21,6 +21,9 @@ from livemon.model.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_TARGET, Session
 from livemon.recording_config import RecordingConfig
 from livemon.watch_options import WatchOptions
 from livemon.watch_recorder import RecorderProcess
+
+if TYPE_CHECKING:
+    from livemon.headless import Outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +128,7 @@ class _Watching:
         with self._signals():
             view = Headless(self._recorder.session_path, self._options)
             outcome = view.follow(self._is_over)
-        self._say_notes(outcome.has_records or outcome.has_ticks)
+        self._say_where(outcome)
         if self._interrupted is not None:
             return EXIT_INTERRUPTED if self._interrupted == signal.SIGINT else 128 + self._interrupted
         if self._watched.is_ours:
@@ -138,8 +141,12 @@ class _Watching:
             return EXIT_TARGET
         return EXIT_OK
 
-    def _say_notes(self, has_seen_anything: bool) -> None:
-        if not self._options.no_record and has_seen_anything:
+    def _say_where(self, outcome: Outcome) -> None:
+        """Where the recording is, and whether it came to a clean end."""
+        failure = self._recorder.failure()
+        if failure:
+            say(f"the recorder {failure}; what was recorded until then can be read")
+        if not self._options.no_record and (outcome.has_records or outcome.has_ticks):
             say(f"recorded in {self._recorder.session_path}")
 
     def _is_over(self) -> bool:
@@ -181,7 +188,7 @@ class _Watching:
         child = self._child
         if child is not None and (self._watched.is_ours or self._is_time_over):
             child.stop()
-        elif child is not None and child.poll() is None and not self._options.headless:
+        elif child is not None and child.poll() is None:
             self._stay_with(child)
         if self._waiter is not None:
             self._waiter.join(1.0)
@@ -198,11 +205,14 @@ class _Watching:
 
     def _stay_with(self, child: Child) -> None:
         """The person left the screens: the command goes on in the foreground, recorded, until it ends."""
-        path = self._recorder.session_path
-        say(
-            f"{self._watched.name} (pid {child.pid}) goes on and is recorded; Ctrl-C is passed on to it; "
-            f"screens: livemon attach {path}"
-        )
+        if not self._recorder.is_running:
+            say(f"{self._watched.name} (pid {child.pid}) goes on, unrecorded; Ctrl-C is passed on to it")
+        else:
+            path = self._recorder.session_path
+            say(
+                f"{self._watched.name} (pid {child.pid}) goes on and is recorded; Ctrl-C is passed on to it; "
+                f"screens: livemon attach {path}"
+            )
         with self._signals():
             while child.poll() is None:
                 with contextlib.suppress(InterruptedError):

@@ -99,6 +99,15 @@ class RecorderProcess:
         # Not waited for on purpose: it is to outlive this process.
         self._process.returncode = self._process.returncode if self._process.returncode is not None else 0
 
+    def failure(self) -> str:
+        """How it ended other than in order, in words; empty if it did not."""
+        status = self._process.poll()
+        if not status:
+            return ""
+        how = f"was killed by signal {-status}" if status < 0 else f"failed with status {status}"
+        words = self.last_words()
+        return f"{how} ({words})" if words else how
+
     def last_words(self) -> str:
         """The last line it wrote on standard error; empty if it wrote none."""
         self._errors.seek(0)

@@ -1,0 +1,158 @@
+"""``livemon run`` on real commands: status, signals, output, what is left behind."""
+
+import json
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from livemon.model.samples import LogStream, TargetEvent, ThreadTick, TimingRecord
+from tests.watch.processes import TARGET, children, is_running, livemon, of_type, run_livemon, samples_of, wait_for
+
+
+def command(stop: Path, status: int) -> list[str]:
+    return ["--", sys.executable, "-c", TARGET, str(stop), str(status)]
+
+
+def test_it_exits_with_the_commands_status_and_records_all_of_it(tmp_path: Path) -> None:
+    session = tmp_path / "s.livemon"
+    stop = tmp_path / "stop"
+    with livemon("run", "--headless", "--record", str(session), *command(stop, 3), state=tmp_path) as process:
+        wait_for(lambda: session.exists() and len(of_type(samples_of(session), TimingRecord)) > 20)
+        stop.touch()
+        _, err = process.communicate(timeout=30)
+    assert process.returncode == 3, err
+    samples = samples_of(session)
+    events = [e for e in of_type(samples, TargetEvent) if e.event == "exited"]
+    assert [e.exit_status for e in events] == [3]
+    assert of_type(samples, ThreadTick)
+    units = [int(r.unit) for r in of_type(samples, TimingRecord)]
+    assert units == list(range(len(units))), "every line once, in order"
+    stream = of_type(samples, LogStream)[0]
+    assert stream.kind == "child"
+    assert Path(stream.path).read_text().count("\n") == len(units)
+
+
+def test_a_command_that_dies_of_a_signal_gives_the_shells_status(tmp_path: Path) -> None:
+    code, _, err = run_livemon(
+        "run", "--headless", "--", sys.executable, "-c", "import os; os.kill(os.getpid(), 9)", state=tmp_path
+    )
+    assert code == 137, err
+
+
+def test_both_standard_output_and_error_are_read(tmp_path: Path) -> None:
+    session = tmp_path / "s.livemon"
+    script = "import sys; print('[a_timing] total=1.0'); print('[b_timing] total=2.0', file=sys.stderr)"
+    run_livemon("run", "--headless", "--record", str(session), "--", sys.executable, "-c", script, state=tmp_path)
+    assert {r.source for r in of_type(samples_of(session), TimingRecord)} == {"a_timing", "b_timing"}
+
+
+def test_children_of_the_command_are_followed(tmp_path: Path) -> None:
+    session = tmp_path / "s.livemon"
+    script = (
+        "import subprocess, sys; "
+        "subprocess.run([sys.executable, '-c', 'import time; t=time.time()\\nwhile time.time()-t<0.5: pass'])"
+    )
+    run_livemon("run", "--headless", "--record", str(session), "--", sys.executable, "-c", script, state=tmp_path)
+    assert [e for e in of_type(samples_of(session), TargetEvent) if e.event == "forked"]
+
+
+@pytest.mark.parametrize(("number", "expected"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_signals_go_on_to_the_command(tmp_path: Path, number: int, expected: int) -> None:
+    session = tmp_path / "s.livemon"
+    never = tmp_path / "never"
+    script = ["--", "sh", "-c", f'while [ ! -e "{never}" ]; do sleep 0.05; done']
+    with livemon("run", "--headless", "--record", str(session), *script, state=tmp_path) as process:
+        wait_for(lambda: session.exists() and of_type(samples_of(session), ThreadTick))
+        process.send_signal(number)
+        _, err = process.communicate(timeout=30)
+    assert process.returncode == expected, err
+
+
+def test_the_duration_ends_the_command_and_is_no_failure(tmp_path: Path) -> None:
+    session = tmp_path / "s.livemon"
+    with livemon(
+        "run",
+        "--headless",
+        "--duration",
+        "1",
+        "--record",
+        str(session),
+        *command(tmp_path / "never", 0),
+        state=tmp_path,
+    ) as process:
+        _, err = process.communicate(timeout=30)
+    assert process.returncode == 0, err
+    assert of_type(samples_of(session), TimingRecord)
+
+
+def test_no_such_command_is_one_clear_line(tmp_path: Path) -> None:
+    code, out, err = run_livemon("run", "--headless", "--", "no-such-program-anywhere", state=tmp_path)
+    assert (code, out) == (2, "")
+    assert "there is no program 'no-such-program-anywhere'" in err
+    assert len(err.splitlines()) == 1
+    assert not list(tmp_path.glob("livemon/*"))
+
+
+def test_the_command_outlives_a_killed_viewer(tmp_path: Path) -> None:
+    """Neither livemon nor its recorder may take the command with them."""
+    session = tmp_path / "s.livemon"
+    stop = tmp_path / "stop"
+    with livemon("run", "--headless", "--record", str(session), *command(stop, 0), state=tmp_path) as process:
+        wait_for(lambda: session.exists() and len(of_type(samples_of(session), TimingRecord)) > 5)
+        target = next(e.pid for e in of_type(samples_of(session), TargetEvent) if e.event == "found")
+        recorder = next(pid for pid in children(process.pid) if pid != target)
+        process.kill()
+        wait_for(lambda: not is_running(recorder))
+        output = Path(f"{session}-out")
+        size = output.stat().st_size
+        wait_for(lambda: output.stat().st_size > size + 500)
+        assert is_running(target)
+        stop.touch()
+        wait_for(lambda: not is_running(target))
+
+
+def test_a_killed_recorder_is_told_and_the_command_goes_on(tmp_path: Path) -> None:
+    session = tmp_path / "s.livemon"
+    stop = tmp_path / "stop"
+    with livemon("run", "--headless", "--record", str(session), *command(stop, 0), state=tmp_path) as process:
+        wait_for(lambda: session.exists() and len(of_type(samples_of(session), TimingRecord)) > 5)
+        target = next(e.pid for e in of_type(samples_of(session), TargetEvent) if e.event == "found")
+        recorder = next(pid for pid in children(process.pid) if pid != target)
+        import os
+
+        os.kill(recorder, signal.SIGKILL)
+        wait_for(lambda: not is_running(recorder))
+        assert is_running(target)
+        stop.touch()
+        _, err = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert "recorder" in err
+    assert "Traceback" not in err
+
+
+def test_json_lines_are_the_contracts_objects(tmp_path: Path) -> None:
+    stop = tmp_path / "never"
+    script = TARGET.replace("validate=1.00  total=21.00", "validate=90.00  total=110.00")
+    code, out, err = run_livemon(
+        "run",
+        "--headless",
+        "--json",
+        "--duration",
+        "4",
+        "--",
+        sys.executable,
+        "-c",
+        script,
+        str(stop),
+        "0",
+        state=tmp_path,
+    )
+    assert code == 0, err
+    objects = [json.loads(line) for line in out.splitlines()]
+    raised = [o for o in objects if o["event"] == "raised"]
+    assert [o["kind"] for o in raised] == ["oversized_finalize"]
+    assert raised[0]["stage"] == "validate"
+    assert raised[0]["p50_ms"] == pytest.approx(90)
+    assert raised[0]["detected_at"] >= raised[0]["start"]
