@@ -7,18 +7,15 @@ out until the next full state, and ``damage`` says from when to when.
 
 from __future__ import annotations
 
-import contextlib
 import os
-import sqlite3
 from collections import deque
 from pathlib import Path
-from typing import Literal
 
-from livemon.model.errors import SessionError
 from livemon.model.facts import SessionFacts
 from livemon.model.samples import Sample
 from livemon.session.decoder import Decoder
 from livemon.session.format import Block
+from livemon.session.marking import Origin, put_mark, write_into
 from livemon.session.ranges import decode_block, read_range, samples_already
 from livemon.session.recorder_state import RecorderState
 from livemon.session.source import BlockSource
@@ -113,13 +110,16 @@ class SessionReader:
         """
         return read_range(self._source, start_ns, end_ns)
 
-    def add_mark(self, text: str, t_ns: int, origin: Literal["log", "key", "command", "signal"] = "command") -> None:
-        """Ask the recorder to put a mark into the session.
+    def add_mark(self, text: str, t_ns: int, origin: Origin = "command") -> None:
+        """Put a mark into the session: its recorder takes it up, or it is appended if there is none.
 
         Raises:
-            SessionError: The session can't be written, or nobody records it.
+            SessionError: The session can't be written.
         """
-        self._write("INSERT INTO mark_request (t_ns, text, origin) VALUES (?,?,?)", (t_ns, text, origin))
+        bounds = self.bounds_ns
+        is_recording = self.recorder.is_alive is not False
+        end_ns = bounds[1] if bounds else None
+        put_mark(self.path, text, t_ns, origin, is_recording=is_recording, end_ns=end_ns)
 
     def keep(self, start_ns: int, end_ns: int, reason: str) -> None:
         """Ask that a stretch (with half a minute around it) stays at full detail when room is made.
@@ -127,14 +127,8 @@ class SessionReader:
         Raises:
             SessionError: The session can't be written.
         """
-        self._write("INSERT OR IGNORE INTO keep (start_ns, end_ns, reason) VALUES (?,?,?)", (start_ns, end_ns, reason))
-
-    def _write(self, statement: str, values: tuple[int | str, ...]) -> None:
-        try:
-            with contextlib.closing(sqlite3.connect(self.path, timeout=2.0)) as db, db:
-                db.execute(statement, values)
-        except sqlite3.Error as error:
-            raise SessionError(f"can't write into {self.path}: {error}") from None
+        values = (start_ns, end_ns, reason)
+        write_into(self.path, "INSERT OR IGNORE INTO keep (start_ns, end_ns, reason) VALUES (?,?,?)", values)
 
     def close(self) -> None:
         """Let go of the session."""
