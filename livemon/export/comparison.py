@@ -107,8 +107,13 @@ def collect(judgement: Judgement, records: Iterable[tuple[TimingRecord, str | No
     return SessionData(judgement, durations, frozenset(sources))
 
 
-def compare(before: SessionData, after: SessionData) -> Comparison:
+def compare(before: SessionData, after: SessionData, *, notes: Sequence[str] = ()) -> Comparison:
     """Compare two sessions.
+
+    Args:
+        before: The one to compare with.
+        after: The other.
+        notes: What the reader must know about how they were judged.
 
     Raises:
         UsageError: they can't be compared; says why.
@@ -122,7 +127,7 @@ def compare(before: SessionData, after: SessionData) -> Comparison:
         stages,
         tuple(_finding_shifts(before.judgement, after.judgement, stages)),
         (before.judgement.steps.mean_ms, after.judgement.steps.mean_ms),
-        tuple(_notes(before, after)),
+        (*notes, *_notes(before, after, has_notes=bool(notes))),
     )
 
 
@@ -249,9 +254,9 @@ def _amount(findings: Sequence[Finding], judgement: Judgement) -> str:
     return f"{counted(len(episodes), 'episode')}, {slow_s:.1f} s{share}"
 
 
-def _notes(before: SessionData, after: SessionData) -> Iterable[str]:
+def _notes(before: SessionData, after: SessionData, *, has_notes: bool) -> Iterable[str]:
     left, right = before.judgement, after.judgement
-    if left.criteria_sha256 != right.criteria_sha256:
+    if left.criteria_sha256 != right.criteria_sha256 and not has_notes:
         yield "They were judged by different criteria: pass --criteria FILE to judge both by one."
     if left.facts.host != right.facts.host:
         yield f"They are from different hosts ({left.facts.host or '?'}, {right.facts.host or '?'})."

@@ -164,6 +164,17 @@ def _interval_words(shift: Shift) -> str:
     return f"{_signed(shift.shift_ms.low)} to {_signed(shift.shift_ms.high)}"
 
 
+def check_kinds(kinds: Sequence[str]) -> None:
+    """Refuse conditions that are not known, before any work.
+
+    Raises:
+        UsageError: an unknown kind.
+    """
+    for kind in kinds:
+        if kind not in KINDS:
+            raise UsageError(f"--fail-on {kind}: not known here", f"kinds are {', '.join(KINDS)}")
+
+
 def comparison_failures(comparison: Comparison, kinds: Sequence[str]) -> list[str]:
     """Which ``--fail-on`` conditions are met, in words.
 
@@ -173,9 +184,7 @@ def comparison_failures(comparison: Comparison, kinds: Sequence[str]) -> list[st
     Raises:
         UsageError: an unknown kind.
     """
-    for kind in kinds:
-        if kind not in KINDS:
-            raise UsageError(f"--fail-on {kind}: not known here", f"kinds are {', '.join(KINDS)}")
+    check_kinds(kinds)
     met = [
         f"{_finding_words(row)} {row.change}"
         for row in comparison.findings
