@@ -1,0 +1,364 @@
+"""Hypotheses about an episode: each applies, is ruled out, or can't be told, with its two figures.
+
+Threads vote, as many of them as ran in the episode and are known from before. The order is that of
+``CAUSES``: where work ran, how fast the cores ran, how well, whether it ran at all, and what else changed.
+Counters show where time ran and at what rate, not why a scheduler chose it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import median
+
+from livemon.engine.machine_pressure import Rates
+from livemon.engine.thread_figures import Witness
+from livemon.model.criteria import Causes
+from livemon.model.findings import CAUSES, Cause, Verdict
+
+PRIMARY: tuple[str, ...] = (
+    "placement",
+    "cycle_rate",
+    "ipc",
+    "throttled",
+    "steal",
+    "off_cpu",
+    "more_work",
+    "device",
+)
+"""Causes that can be the primary one, the most telling first."""
+_MOSTLY = 0.5
+_THROTTLED_US_PER_S = 20_000.0
+_STEAL_CPUS = 0.05
+_SOFTIRQ_SHARE = 0.15
+_FAULTS_PER_S = 10.0
+_HOPS_PER_S = 5.0
+_TIMES = 3.0
+_QUICK_SLOWDOWN = 1.2
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """Everything that is known about an episode."""
+
+    witnesses: list[Witness]
+    slowdown: float | None
+    seconds: tuple[float, float]
+    """Length of the episode and of its reference."""
+    cpu_stage: tuple[float, float] | None
+    """CPU ms per unit as the lines state it: (during, reference) of a typical unit."""
+    device_ms: tuple[str, float, float] | None
+    """Device stage: (name, during, reference) medians."""
+    completion_ms: tuple[str, float, float] | None
+    pressure: tuple[Rates | None, Rates | None]
+    """Machine rates (during, reference)."""
+    tells_placement: bool
+    is_estimated: bool
+    """Placement comes from the last CPU."""
+    has_threads: bool
+    is_cold: bool = False
+    """No healthy state was known when it began."""
+
+
+def _cause(
+    name: str,
+    verdict: Verdict,
+    evidence: str,
+    during: float | None = None,
+    reference: float | None = None,
+    threads: tuple[str, ...] = (),
+) -> Cause:
+    return Cause(name, verdict, evidence, during, reference, threads)
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return "unknown"
+    return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
+
+
+def _weighed(found: list[Witness], figure: str) -> tuple[float | None, float | None]:
+    """Mean of a figure during and in the reference, weighed by CPU time in the episode."""
+    sums = [0.0, 0.0, 0.0]
+    for witness in found:
+        during, reference = getattr(witness.during, figure), getattr(witness.reference, figure)
+        if during is not None and reference is not None:
+            weight = witness.during.work[0]
+            sums = [sums[0] + weight, sums[1] + weight * during, sums[2] + weight * reference]
+    return (sums[1] / sums[0], sums[2] / sums[0]) if sums[0] else (None, None)
+
+
+def _majority(voters: list[Witness], yes: list[Witness]) -> bool:
+    """Most of those who can tell, by number; or by far most of their CPU time, at least two of them."""
+    if not voters or not yes:
+        return False
+    if len(yes) >= _MOSTLY * len(voters):
+        return True
+    weight = sum(witness.during.work[0] for witness in yes) / sum(witness.during.work[0] for witness in voters)
+    return len(yes) >= 2 and weight >= 0.75
+
+
+class CauseBench:
+    """Tests the hypotheses one by one; ``get`` gives them all in order."""
+
+    def __init__(self, scene: Scene, criteria: Causes) -> None:
+        self._scene = scene
+        self._c = criteria
+        self._known = [witness for witness in scene.witnesses if witness.is_known]
+        self._names = tuple(witness.name for witness in self._known)
+        self._verdicts: dict[str, Cause] = {}
+
+    def get(self) -> tuple[Cause, ...]:
+        """All verdicts, in the order of ``CAUSES``."""
+        tests: dict[str, Callable[[], Cause]] = {
+            "placement": self._placement,
+            "cycle_rate": self._cycle_rate,
+            "ipc": self._ipc,
+            "off_cpu": self._off_cpu,
+            "throttled": self._throttled,
+            "steal": self._steal,
+            "softirq": self._softirq,
+            "migrations": self._migrations,
+            "page_faults": self._page_faults,
+            "blocked": self._blocked,
+            "more_work": self._more_work,
+            "device": lambda: self._stage("device", self._scene.device_ms),
+            "completion_path": lambda: self._stage("completion_path", self._scene.completion_ms),
+        }
+        for name in CAUSES:
+            self._verdicts[name] = tests[name]()
+        return tuple(self._verdicts[name] for name in CAUSES)
+
+    def primary(self) -> str | None:
+        """The most telling cause that applies; ``None`` if nothing that was measured does."""
+        return next((name for name in PRIMARY if self._applies(name)), None)
+
+    def _applies(self, name: str) -> bool:
+        return name in self._verdicts and self._verdicts[name].verdict == "applies"
+
+    def _no_threads(self, name: str) -> Cause | None:
+        if not self._scene.has_threads:
+            return _cause(name, "unknown", "no thread counters in this session")
+        if not self._known and not self._scene.is_cold:
+            return _cause(name, "unknown", "no thread that worked in the episode is known from before it")
+        return None
+
+    def _placement(self) -> Cause:
+        scene, c = self._scene, self._c
+        if not scene.has_threads:
+            return _cause("placement", "unknown", "no thread counters in this session")
+        if not scene.tells_placement:
+            return _cause(
+                "placement", "unknown", "core classes can't be told apart: one class, or no per-class counters"
+            )
+        how = " (estimated from the last CPU)" if scene.is_estimated else ""
+        if scene.is_cold:
+            cold = [w for w in scene.witnesses if (w.during.efficiency_share or 0.0) > 0.9]
+            telling = [w for w in scene.witnesses if w.during.efficiency_share is not None]
+            if _majority(telling, cold):
+                during, reference = _weighed([w for w in cold if w.is_known], "efficiency_share")
+                if during is None:
+                    during = median([w.during.efficiency_share or 0.0 for w in cold])
+                after = "no healthy state is known yet" if reference is None else f"{reference:.2f} afterwards"
+                evidence = f"efficiency share {during:.2f} from the start against {after}{how}"
+                return _cause("placement", "applies", evidence, during, reference, tuple(w.name for w in cold))
+        voters = [w for w in self._known if w.share_rise is not None]
+        if not voters:
+            return _cause("placement", "unknown", "no thread with a known efficiency share worked in the episode")
+        moved = [w for w in voters if (w.share_rise or 0.0) >= c.efficiency_share_points]
+        shown = moved if _majority(voters, moved) else voters
+        during, reference = _weighed(shown, "efficiency_share")
+        evidence = (
+            f"efficiency share {_number(during)} against {_number(reference)}, "
+            f"{len(moved)} of {len(voters)} threads up by {c.efficiency_share_points:.2f} or more{how}"
+        )
+        verdict: Verdict = "applies" if _majority(voters, moved) else "ruled_out"
+        return _cause("placement", verdict, evidence, during, reference, tuple(w.name for w in shown))
+
+    def _cycle_rate(self) -> Cause:
+        if missing := self._no_threads("cycle_rate"):
+            return missing
+        voters = [w for w in self._known if w.ratio("fast_cycles_per_ns") is not None]
+        if not voters:
+            reason = "no cycles counted on fast cores in the episode"
+            return _cause("cycle_rate", "unknown", reason)
+        low = [w for w in voters if (w.ratio("fast_cycles_per_ns") or 1.0) <= self._c.cycle_rate_ratio]
+        shown = low if _majority(voters, low) else voters
+        during, reference = _weighed(shown, "fast_cycles_per_ns")
+        evidence = (
+            f"{_number(during)} cycles per CPU ns on fast cores against {_number(reference)}, "
+            f"{len(low)} of {len(voters)} threads at {self._c.cycle_rate_ratio:g} times or less"
+        )
+        verdict: Verdict = "applies" if _majority(voters, low) else "ruled_out"
+        return _cause("cycle_rate", verdict, evidence, during, reference, tuple(w.name for w in shown))
+
+    def _ipc(self) -> Cause:
+        if missing := self._no_threads("ipc"):
+            return missing
+        voters = [w for w in self._known if w.ratio("ipc") is not None]
+        if not voters:
+            return _cause("ipc", "unknown", "cycles and instructions are not counted here")
+        low = [w for w in voters if (w.ratio("ipc") or 1.0) <= self._c.ipc_ratio]
+        shown = low if _majority(voters, low) else voters
+        during, reference = _weighed(shown, "ipc")
+        evidence = f"IPC {_number(during)} against {_number(reference)}"
+        if self._applies("placement") and _majority(voters, low):
+            evidence += ", but on other cores: a difference of the cores, not to be told from contention"
+            return _cause("ipc", "unknown", evidence, during, reference, tuple(w.name for w in shown))
+        evidence += f", {len(low)} of {len(voters)} threads at {self._c.ipc_ratio:g} times or less"
+        verdict: Verdict = "applies" if _majority(voters, low) else "ruled_out"
+        return _cause("ipc", verdict, evidence, during, reference, tuple(w.name for w in shown))
+
+    def _cpu_ratio(self) -> tuple[float, float, float, str] | None:
+        """CPU per unit: (ratio, during, reference, where from)."""
+        stated = self._scene.cpu_stage
+        if stated is not None and stated[1] > 0:
+            return stated[0] / stated[1], stated[0], stated[1], "as the lines state it"
+        ratios = [ratio for w in self._known if (ratio := w.ratio("cpu_ms_per_unit")) is not None]
+        if not ratios:
+            return None
+        during = sum(w.during.cpu_ms_per_unit or 0.0 for w in self._known)
+        reference = sum(w.reference.cpu_ms_per_unit or 0.0 for w in self._known)
+        return median(ratios), during, reference, "by thread counters"
+
+    def _run_delay(self) -> tuple[float, float] | None:
+        during, reference = _weighed(self._known, "run_delay_share")
+        return (during, reference) if during is not None and reference is not None else None
+
+    def _off_cpu(self) -> Cause:
+        c, slowdown = self._c, self._scene.slowdown
+        delay, cpu = self._run_delay(), self._cpu_ratio()
+        waited = delay is not None and delay[0] - delay[1] >= c.run_delay_points
+        if delay is not None and waited:
+            evidence = f"waiting for a CPU {delay[0]:.0%} of the runnable time against {delay[1]:.0%}"
+            names = tuple(
+                w.name
+                for w in self._known
+                if (w.during.run_delay_share or 0) - (w.reference.run_delay_share or 0) >= c.run_delay_points
+            )
+            return _cause("off_cpu", "applies", evidence, delay[0], delay[1], names or self._names)
+        if cpu is None or slowdown is None:
+            reason = (
+                "neither CPU time per unit nor run-queue delay is known" if cpu is None else "no slowdown to explain"
+            )
+            if delay is not None:
+                evidence = f"waiting for a CPU {delay[0]:.0%} of the runnable time against {delay[1]:.0%}"
+                return _cause("off_cpu", "ruled_out", evidence, *delay, self._names)
+            return _cause("off_cpu", "unknown", reason)
+        ratio, during, reference, source = cpu
+        # With a small slowdown, flat means flatter: half of it on a log scale.
+        flat = ratio <= min(c.off_cpu_ratio, slowdown**0.5) and slowdown >= _QUICK_SLOWDOWN
+        evidence = (
+            f"CPU per unit {_number(during)} ms against {_number(reference)} ms ({ratio:.2f} times, {source}) "
+            f"while stages took {slowdown:.2f} times as long"
+        )
+        return _cause("off_cpu", "applies" if flat else "ruled_out", evidence, during, reference, self._names)
+
+    def _rates(self, *names: str) -> tuple[float | None, float | None]:
+        during, reference = self._scene.pressure
+        return (
+            during.get(*names) if during is not None else None,
+            reference.get(*names) if reference is not None else None,
+        )
+
+    def _pressure(self, name: str, what: str, pair: tuple[float | None, float | None], least: float) -> Cause:
+        during, reference = pair
+        if during is None:
+            return _cause(name, "unknown", f"{what}: not recorded in the episode")
+        rose = during >= least and (reference is None or during >= 2 * reference)
+        evidence = f"{what} {_number(during)} against {_number(reference)}"
+        return _cause(name, "applies" if rose else "ruled_out", evidence, during, reference)
+
+    def _throttled(self) -> Cause:
+        pair = self._rates("cgroup_throttled_us")
+        return self._pressure("throttled", "cgroup throttling, µs per s:", pair, _THROTTLED_US_PER_S)
+
+    def _steal(self) -> Cause:
+        during, reference = self._scene.pressure
+        pair = (during.steal if during else None, reference.steal if reference else None)
+        return self._pressure("steal", "CPUs taken by the hypervisor:", pair, _STEAL_CPUS)
+
+    def _softirq(self) -> Cause:
+        during, reference = self._scene.pressure
+        pair = (during.busiest_softirq if during else None, reference.busiest_softirq if reference else None)
+        return self._pressure("softirq", "interrupt share of the busiest CPU:", pair, _SOFTIRQ_SHARE)
+
+    def _page_faults(self) -> Cause:
+        return self._pressure(
+            "page_faults", "major page faults per s:", self._rates("target_majflt", "cgroup_pgmajfault"), _FAULTS_PER_S
+        )
+
+    def _migrations(self) -> Cause:
+        if missing := self._no_threads("migrations"):
+            return missing
+        during = sum(w.during.hops for w in self._known)
+        reference = sum(w.reference.hops for w in self._known)
+        seconds = self._scene.seconds
+        if during + reference == 0 or seconds[0] <= 0 or seconds[1] <= 0:
+            return _cause("migrations", "unknown", "no CPU numbers recorded, or no change of CPU seen")
+        per_s = (during / seconds[0], reference / seconds[1])
+        rose = per_s[0] >= _HOPS_PER_S and per_s[0] >= _TIMES * per_s[1]
+        evidence = f"{per_s[0]:.1f} changes of CPU per s against {per_s[1]:.1f} (seen between samples: a lower bound)"
+        return _cause("migrations", "applies" if rose else "ruled_out", evidence, *per_s, self._names)
+
+    def _blocked(self) -> Cause:
+        off_cpu, delay = self._verdicts["off_cpu"], self._run_delay()
+        if off_cpu.verdict == "unknown":
+            return _cause("blocked", "unknown", "needs CPU time per unit and run-queue delay")
+        if off_cpu.verdict == "ruled_out":
+            return _cause("blocked", "ruled_out", "the time went to the CPU")
+        if delay is None:
+            return _cause("blocked", "unknown", "off the CPU, but whether runnable is not recorded (run-queue delay)")
+        if delay[0] - delay[1] >= self._c.run_delay_points:
+            return _cause("blocked", "ruled_out", "runnable, waiting for a CPU", *delay)
+        evidence = (
+            f"neither on a CPU nor waiting for one ({delay[0]:.0%} against {delay[1]:.0%}): a lock, I/O or the GIL"
+        )
+        return _cause("blocked", "applies", evidence, *delay, self._names)
+
+    def _more_work(self) -> Cause:
+        if missing := self._no_threads("more_work"):
+            return missing
+        voters = [w for w in self._known if w.ratio("instructions_per_unit") is not None]
+        if not voters:
+            return _cause("more_work", "unknown", "instructions per unit are not known")
+        more = [w for w in voters if (w.ratio("instructions_per_unit") or 1.0) >= self._c.more_work_ratio]
+        during, reference = _weighed(voters, "instructions_per_unit")
+        evidence = (
+            f"{_number((during or 0) / 1e6)} M instructions per unit against {_number((reference or 0) / 1e6)} M, "
+            f"{len(more)} of {len(voters)} threads at {self._c.more_work_ratio:g} times or more"
+        )
+        verdict: Verdict = "applies" if _majority(voters, more) else "ruled_out"
+        return _cause("more_work", verdict, evidence, during, reference, tuple(w.name for w in more or voters))
+
+    def _stage(self, name: str, pair: tuple[str, float, float] | None) -> Cause:
+        c = self._c
+        what = "device stage" if name == "device" else "completion stage"
+        if pair is None:
+            return _cause(name, "unknown", f"no {what} in the lines")
+        stage, during, reference = pair
+        ratio, plus = (
+            (c.device_ratio, c.device_plus_ms) if name == "device" else (c.completion_ratio, c.completion_plus_ms)
+        )
+        applies = during > ratio * reference and during - reference > plus
+        evidence = f"{stage} P50 {_number(during)} ms against {_number(reference)} ms"
+        return _cause(name, "applies" if applies else "ruled_out", evidence, during, reference)
+
+
+def does_not_show(scene: Scene, causes: tuple[Cause, ...], primary: str | None) -> tuple[str, ...]:
+    """What the evidence of an episode leaves open, in words."""
+    out = []
+    if primary == "placement":
+        out.append("why the scheduler placed the threads there")
+    elif primary in {"cycle_rate", "ipc"}:
+        out.append("what lowered the rate: power limits, temperature, or other work on the machine")
+    elif primary == "off_cpu":
+        out.append("who ran instead, or what was waited for")
+    elif primary is None:
+        out.append("the cause: nothing that was measured explains it")
+    if scene.is_estimated and scene.tells_placement:
+        out.append("exact placement: the core class is estimated from the last CPU seen at each sample")
+    unknown = [cause.cause for cause in causes if cause.verdict == "unknown"]
+    if unknown:
+        out.append("whether these played a part: " + ", ".join(unknown))
+    return tuple(out)

@@ -1,0 +1,176 @@
+"""The healthy state of one kind of unit, and what a unit's durations say for or against "slowed down".
+
+Per stage a log histogram with exponential forgetting, smoothed, with a uniform floor:
+``p0 = (1 - eps) * smooth(h) / n + eps / B``. It holds skewed, bimodal and heavy-tailed stages in bounded
+memory, which a median and a spread can't. The hypothesis "slowed by d" is the same histogram moved up
+by ln d; the evidence of a duration is ``ln(p1 / p0)``, clipped, as a whole number of 1/64 nat. Beyond
+everything ever seen the evidence is full.
+
+A unit's evidence is the **median over its host stages**: a garbage collection or a cache miss hits one
+stage, a slow host hits all. Values are learned late and only from quiet time; the detector sees to that.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from livemon.engine.logbins import COARSE_BINS, PER_COARSE, Floats, Ints
+
+NAT = 64
+"""Evidence is counted in 1/NAT of a nat."""
+SHIFTS: tuple[tuple[int, ...], ...] = ((6,), (11,), (20,), (30, 38, 48, 60))
+"""Slowdowns that are tested, in coarse bins: 1.4, 1.9, 3.3, and 6 to 36 times as an even mixture."""
+WAYS = len(SHIFTS)
+CLIP = 6 * NAT
+"""Most evidence of one stage for slowness, where several stages agree."""
+CLIP_ALONE = 4 * NAT
+"""The same for a unit with one or two host stages, and for one stage by itself."""
+CLIP_DOWN = -4 * NAT
+FASTER = (11, 20)
+"""Speed-ups that are tested while a session is young, in coarse bins: 1.9 and 3.3 times."""
+_EPS = 0.03
+_REBUILD_UNITS = 256
+
+
+def _smoothed(hist: Floats, sigma: float) -> Floats:
+    """Rows convolved with a Gaussian of ``sigma`` bins."""
+    reach = math.ceil(3 * sigma)
+    weights = [math.exp(-0.5 * (k / sigma) ** 2) for k in range(reach + 1)]
+    scale = weights[0] + 2 * sum(weights[1:])
+    out = hist * (weights[0] / scale)
+    for k in range(1, reach + 1):
+        out[:, k:] += hist[:, :-k] * (weights[k] / scale)
+        out[:, :-k] += hist[:, k:] * (weights[k] / scale)
+    return out
+
+
+def _moved(p: Floats, shift: int, floor: float) -> Floats:
+    """Rows moved up (down if negative) by ``shift`` bins, the floor moved in."""
+    out = np.full_like(p, floor)
+    if shift > 0:
+        out[:, shift:] = p[:, :-shift]
+    else:
+        out[:, :shift] = p[:, -shift:]
+    return out
+
+
+class KindBaseline:
+    """Healthy durations of the watched stages of one kind.
+
+    Args:
+        hosts: How many of the watched columns, the first ones, are host stages.
+        columns: How many columns are watched.
+    """
+
+    def __init__(self, hosts: int, columns: int) -> None:
+        self.hosts = hosts
+        self.columns = columns
+        self.clip = CLIP if hosts >= 3 else CLIP_ALONE
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything."""
+        hosts, columns = self.hosts, self.columns
+        self.weight = 0.0
+        """Units remembered, after forgetting."""
+        self.learned = 0
+        """Units ever learned."""
+        self._hist = np.zeros((columns, COARSE_BINS))
+        self._since = 0
+        self.median: Floats = np.zeros(columns)
+        """Fine bins, (columns,)."""
+        self.slower: npt.NDArray[np.int32] = np.zeros((hosts, WAYS, COARSE_BINS), np.int32)
+        """Evidence for each way of being slower, by host stage and coarse bin."""
+        self.faster: npt.NDArray[np.int32] = np.zeros((hosts, len(FASTER), COARSE_BINS), np.int32)
+        self.used: Ints = np.arange(hosts)
+        """Host stages that carry evidence: not those that are mostly zero."""
+
+    def forget(self, factor: float) -> None:
+        """Let the past count less."""
+        self._hist *= factor
+        self.weight *= factor
+
+    def learn(self, fine: Ints) -> None:
+        """Take in healthy units: fine bins, (units, columns)."""
+        n = len(fine)
+        if not n:
+            return
+        coarse = fine // PER_COARSE
+        flat = coarse + np.arange(self.columns) * COARSE_BINS
+        self._hist += np.bincount(flat.ravel(), minlength=self._hist.size).reshape(self._hist.shape)
+        self.weight += n
+        self.learned += n
+        self._since += n
+        if self._since >= min(_REBUILD_UNITS, max(8, self.weight / 8)):
+            self.rebuild()
+
+    def rebuild(self) -> None:
+        """Make the tables from the histogram."""
+        self._since = 0
+        if self.weight <= 0:
+            return
+        total = self._hist.sum(axis=1, keepdims=True)
+        running = np.cumsum(self._hist, axis=1)
+        middle = (running >= 0.5 * total).argmax(axis=1)
+        rows = np.arange(self.columns)
+        inside = self._hist[rows, middle]
+        part = (0.5 * total[:, 0] - (running[rows, middle] - inside)) / np.maximum(inside, 1e-12)
+        self.median = (middle + part) * PER_COARSE
+        used = np.flatnonzero(self._hist[: self.hosts, 0] <= 0.5 * total[: self.hosts, 0])
+        self.used = used if len(used) else np.arange(self.hosts)
+        sigma = min(max(9.0 * self.weight**-0.35, 1.6), 4.0)
+        hist = self._hist[: self.hosts]
+        eps = _EPS + 1.0 / (self.weight + 10.0)
+        floor = eps / COARSE_BINS
+        p0 = (1.0 - eps) * _smoothed(hist / total[: self.hosts], sigma) + floor
+        log0 = np.log(p0)
+        bins = np.arange(COARSE_BINS)
+        seen = hist > 1e-3
+        top = np.where(seen.any(axis=1), COARSE_BINS - 1 - seen[:, ::-1].argmax(axis=1), COARSE_BINS)
+        beyond = bins > (top + 2 + round(sigma))[:, None]
+        for way, shifts in enumerate(SHIFTS):
+            p1 = sum((_moved(p0, shift, floor) for shift in shifts[1:]), _moved(p0, shifts[0], floor)) / len(shifts)
+            evidence = np.rint((np.log(p1) - log0) * NAT)
+            evidence[beyond] = CLIP
+            evidence[:, 0] = 0  # printed as zero: says nothing
+            self.slower[:, way] = np.clip(evidence, CLIP_DOWN, CLIP)
+        for way, shift in enumerate(FASTER):
+            evidence = np.rint((np.log(_moved(p0, -shift, floor)) - log0) * NAT)
+            evidence[:, 0] = 0
+            self.faster[:, way] = np.clip(evidence, CLIP_DOWN, CLIP_ALONE)
+
+    def evidence(self, fine: Ints) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], Ints]:
+        """What units say: fine bins of the watched columns, (units, columns).
+
+        Returns:
+            Evidence by stage, (units, hosts, ways), in 1/64 nat and clipped for one stage alone;
+            evidence of the unit, (units, ways); and its median log ratio to the healthy state in
+            fine bins, (units,).
+        """
+        used = self.used
+        coarse = fine[:, : self.hosts] // PER_COARSE
+        stages = self.slower[np.arange(self.hosts), :, coarse]
+        unit = _median(np.moveaxis(stages[:, used], 1, 2))
+        ratio = _median(np.rint(fine[:, used] - self.median[used]).astype(np.int64))
+        return np.minimum(stages, CLIP_ALONE), np.minimum(unit, self.clip), ratio
+
+    def speedup(self, fine: Ints) -> npt.NDArray[np.int32]:
+        """Evidence that units are faster than the state learned so far, (units, len(FASTER))."""
+        used = self.used
+        coarse = fine[:, : self.hosts] // PER_COARSE
+        return _median(np.moveaxis(self.faster[np.arange(self.hosts), :, coarse][:, used], 1, 2))
+
+
+def _median(values: npt.NDArray[np.int32] | Ints) -> npt.NDArray[np.int32]:
+    """Median over the last axis in whole numbers (of an even count: the lower middle's mean with the upper)."""
+    n = values.shape[-1]
+    if n == 1:
+        return values[..., 0].astype(np.int32)
+    ordered = np.sort(values, axis=-1)
+    middle = n // 2
+    if n % 2:
+        return ordered[..., middle].astype(np.int32)
+    return ((ordered[..., middle - 1] + ordered[..., middle]) // 2).astype(np.int32)

@@ -1,0 +1,223 @@
+"""One host-slow episode: what is added up while it lasts, and the finding made from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from livemon.engine.buckets import AlignedBuckets
+from livemon.engine.causes import CauseBench, Scene, does_not_show
+from livemon.engine.host_evidence import Block, EvidenceMaker, Flags
+from livemon.engine.host_units import Kind
+from livemon.engine.logbins import FINE_BINS, Floats, Ints, ratio_of, value_of
+from livemon.engine.machine_pressure import PressureHistory, rates
+from livemon.engine.quantiles import Quantiles
+from livemon.engine.thread_figures import evidence_rows, ledger_rows, witnesses
+from livemon.engine.thread_health import Flags as NameFlags
+from livemon.engine.thread_work import ROWS, ThreadWork
+from livemon.model.criteria import Criteria
+from livemon.model.findings import HostSlowTransient, Severity
+from livemon.model.samples import MachineSample
+
+_OFFSET = 512
+"""Ratios down to e^-5.12 have a place in the histogram."""
+_PEAK_SECONDS = 5
+_COLUMN_KINDS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class TickWork:
+    """One tick's work by name number."""
+
+    arrival_ns: int
+    tick_ns: int
+    numbers: Ints
+    work: Ints
+    """(ROWS, len(numbers))."""
+
+    @property
+    def middle_ns(self) -> int:
+        """The middle of what the tick covers."""
+        return self.arrival_ns - self.tick_ns // 2
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """The healthy state of the threads as it was when the episode began."""
+
+    sums: Floats
+    units: float
+    seconds: float
+    known: NameFlags
+
+
+@dataclass(slots=True)
+class Episode:
+    """An episode that goes on, or has just ended."""
+
+    id: str
+    start_ns: int
+    detected_ns: int
+    detected_by: str
+    last_slow_ns: int
+    """End of its last slow unit so far (or of its last tick that says so)."""
+    reference: Reference
+    pressure_before: tuple[MachineSample | None, MachineSample | None]
+    is_cold: bool = False
+    end_ns: int | None = None
+    end_note: str = ""
+    units: int = 0
+    slow_units: int = 0
+    slowdown: float | None = None
+    """Set where it is not the median ratio of the units."""
+    ratios: Ints = field(default_factory=lambda: np.zeros(_OFFSET + FINE_BINS, np.int64))
+    cost_ns: int = 0
+    peaks: list[Quantiles] = field(default_factory=lambda: [Quantiles() for _ in range(_PEAK_SECONDS)])
+    columns: dict[tuple[int, int], Ints] = field(default_factory=dict)
+    """(kind, watched column) -> histogram of fine bins over the episode."""
+    by_kind: dict[int, int] = field(default_factory=dict)
+    work: Ints = field(default_factory=lambda: np.zeros((ROWS, 0), np.int64))
+    folded_ns: int = 0
+    """Ticks up to here are in ``work``."""
+    buckets: AlignedBuckets = field(init=False)
+    next_update_s: float = 1.0
+
+    def __post_init__(self) -> None:
+        self.buckets = AlignedBuckets(self.start_ns)
+        self.folded_ns = self.start_ns
+
+    def add(self, block: Block, rows: Ints, slow: Flags, maker: EvidenceMaker) -> None:
+        """Take in rows of a block; ``slow`` has a flag for each of them."""
+        start, wall = block.start[rows], block.wall[rows]
+        self.buckets.add_units(start, wall, slow, block.ready[rows])
+        inside = start >= self.start_ns
+        if not inside.any():
+            return
+        rows, slow, start, wall = rows[inside], slow[inside], start[inside], wall[inside]
+        self.units += len(rows)
+        self.slow_units += int(slow.sum())
+        if slow.any():
+            self.last_slow_ns = max(self.last_slow_ns, int(block.end[rows][slow].max()))
+            where = np.clip(block.ratio[rows][slow] + _OFFSET, 0, len(self.ratios) - 1)
+            self.ratios += np.bincount(where, minlength=len(self.ratios))
+        second = (start - self.start_ns) // 1_000_000_000
+        for k, peak in enumerate(self.peaks):
+            if len(chosen := wall[second == k]):
+                peak.add([ns / 1e6 for ns in chosen.tolist()])
+        taken = np.zeros(len(block), np.bool_)
+        taken[rows] = True
+        is_slow = np.zeros(len(block), np.bool_)
+        is_slow[rows] = slow
+        for k, part in block.kinds.items():
+            chosen = part.fine[taken[part.rows]]
+            if not len(chosen) or not maker.is_ready(k):
+                continue
+            usual = round(value_of(float(maker.baselines[k].median[-1])) * 1e6)
+            mine = part.rows[is_slow[part.rows]]
+            self.cost_ns += int(block.wall[mine].sum()) - len(mine) * usual
+            self.by_kind[k] = self.by_kind.get(k, 0) + len(chosen)
+            if len(self.by_kind) > _COLUMN_KINDS:
+                continue
+            for column in range(chosen.shape[1] - 1):
+                counts = np.bincount(chosen[:, column], minlength=FINE_BINS)
+                known = self.columns.get((k, column))
+                if known is None:
+                    self.columns[k, column] = counts
+                else:
+                    known += counts
+
+    def fold(self, ticks: list[TickWork], until_ns: int, names: int) -> None:
+        """Add the work of the ticks whose middle lies in the episode, up to ``until_ns``."""
+        if names > self.work.shape[1]:
+            self.work = np.concatenate([self.work, np.zeros((ROWS, names - self.work.shape[1]), np.int64)], axis=1)
+        for tick in ticks:
+            if self.folded_ns < tick.middle_ns <= until_ns:
+                self.work[:, tick.numbers] += tick.work
+                self.buckets.add_tick(tick.middle_ns, tick.work)
+                self.folded_ns = tick.middle_ns
+
+    @property
+    def median_ratio(self) -> float | None:
+        """Median slowdown of its slow units; ``None`` without units to compare."""
+        if self.slowdown is not None:
+            return self.slowdown
+        n = int(self.ratios.sum())
+        if n == 0:
+            return None
+        return ratio_of(int((np.cumsum(self.ratios) * 2 >= n).argmax()) - _OFFSET)
+
+    def _columns_ms(self, kinds: list[Kind], maker: EvidenceMaker, wanted: str) -> tuple[str, float, float] | None:
+        """(stage, during, reference) medians of the episode's commonest kind that has such a stage."""
+        for k in sorted(self.by_kind, key=lambda k: (-self.by_kind[k], k)):
+            columns = maker.columns[k]
+            for position, column in enumerate(columns):
+                if column not in getattr(kinds[k], wanted) or (k, position) not in self.columns:
+                    continue
+                counts = self.columns[k, position]
+                middle = int((np.cumsum(counts) * 2 >= counts.sum()).argmax())
+                reference = value_of(float(maker.baselines[k].median[position]))
+                return kinds[k].names[column], value_of(middle + 0.5), reference
+        return None
+
+    def finding(
+        self,
+        kinds: list[Kind],
+        maker: EvidenceMaker,
+        threads: ThreadWork,
+        pressure: PressureHistory,
+        criteria: Criteria,
+        now_ns: int,
+    ) -> HostSlowTransient:
+        """The finding as known now."""
+        names = len(threads.names)
+        reference, known = self.reference.sums, self.reference.known
+        if reference.shape[1] < names:
+            more = names - reference.shape[1]
+            reference = np.concatenate([reference, np.zeros((ROWS, more))], axis=1)
+            known = np.concatenate([known, np.zeros(more, np.bool_)])
+        found = witnesses(threads.names, self.work[:, :names], reference, (self.units, self.reference.units), known)
+        end = self.end_ns if self.end_ns is not None else now_ns
+        cpu = self._columns_ms(kinds, maker, "cpu")
+        slowdown = self.median_ratio
+        seconds = max(end - self.start_ns, 0) / 1e9
+        scene = Scene(
+            witnesses=found,
+            slowdown=slowdown,
+            seconds=(seconds, self.reference.seconds),
+            cpu_stage=cpu[1:] if cpu is not None else None,
+            device_ms=self._columns_ms(kinds, maker, "device"),
+            completion_ms=self._columns_ms(kinds, maker, "completion"),
+            pressure=(rates(self.pressure_before[1], pressure.newest), rates(*self.pressure_before)),
+            tells_placement=threads.tells_placement,
+            is_estimated=threads.is_estimated,
+            has_threads=bool(names),
+            is_cold=self.is_cold,
+        )
+        bench = CauseBench(scene, criteria.causes)
+        causes = bench.get()
+        primary = bench.primary()
+        late = seconds > criteria.host_slow.recover_by_s
+        severe = late or (slowdown is not None and slowdown >= criteria.host_slow.critical_slowdown)
+        severity: Severity = "critical" if severe else "warning"
+        peaks = [p99 for peak in self.peaks if (p99 := peak.get(0.99)) is not None]
+        return HostSlowTransient(
+            id=self.id,
+            severity=severity,
+            start_ns=self.start_ns,
+            end_ns=self.end_ns,
+            detected_ns=self.detected_ns,
+            slowdown=slowdown,
+            peak_p99_ms=max(peaks, default=None),
+            primary_cause=primary,
+            causes=causes,
+            ledger=ledger_rows(found),
+            threads=evidence_rows(found, threads.class_names),
+            buckets=self.buckets.get(),
+            cost_ms=self.cost_ns / 1e6 if self.slow_units and not self.is_cold else None,
+            units=self.units,
+            slow_units=self.slow_units,
+            not_recovered_by_5_s=late,
+            detected_by=self.detected_by + (f"; {self.end_note}" if self.end_note else ""),
+            does_not_show=does_not_show(scene, causes, primary),
+        )

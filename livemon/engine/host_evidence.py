@@ -1,0 +1,150 @@
+"""Units as evidence: one row per unit with all that the onset and recovery watches look at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from livemon.engine.host_baseline import CLIP, CLIP_DOWN, FASTER, NAT, WAYS, KindBaseline
+from livemon.engine.host_units import Kind, Units
+from livemon.engine.logbins import Ints, fine_bins, fine_of_ratio
+from livemon.model.criteria import HostSlow
+
+Evidence32 = npt.NDArray[np.int32]
+Flags = npt.NDArray[np.bool_]
+
+STAGE_WAYS = (1, 2, 3)
+"""The ways that are tested on one stage alone; the smallest slowdown is too near to drift there."""
+MAX_STAGES = 16
+"""Stage names that are watched one by one."""
+_PART = 0.35
+"""Share of units that a partial slowdown is taken to hit."""
+_MIXED: Evidence32 = np.rint(NAT * np.log((1 - _PART) + _PART * np.exp(np.arange(CLIP_DOWN, CLIP + 1) / NAT))).astype(
+    np.int32
+)
+
+
+@dataclass(slots=True)
+class KindRows:
+    """The rows of one kind in a block."""
+
+    rows: Ints
+    fine: Ints
+    """Fine bins of the watched columns, (rows, columns)."""
+
+
+@dataclass(slots=True)
+class Block:
+    """Rows in the order in which they are judged."""
+
+    arrival: Ints
+    start: Ints
+    end: Ints
+    wall: Ints
+    tau: Ints
+    """State time, ns: goes on with the units' own time, is not moved by clock steps and stalls."""
+    unit: Evidence32
+    """Evidence of the unit, (rows, WAYS)."""
+    stage: Evidence32
+    """Evidence of each stage alone, (rows, stages * len(STAGE_WAYS))."""
+    stage_high: Flags
+    """Whether that stage is well above its healthy median, like ``stage``."""
+    ratio: Ints
+    """Median log ratio to the healthy state in fine bins, (rows,)."""
+    ready: Flags
+    """Whether the unit's kind has a healthy state to compare with."""
+    kinds: dict[int, KindRows]
+    kind_of_row: Ints
+
+    def __len__(self) -> int:
+        return len(self.arrival)
+
+    @property
+    def mixed(self) -> Evidence32:
+        """Evidence for a slowdown that hits a part of the units, (rows, WAYS)."""
+        return _MIXED[self.unit - CLIP_DOWN]
+
+
+class EvidenceMaker:
+    """Keeps the healthy state of every kind and weighs units against it."""
+
+    def __init__(self, criteria: HostSlow) -> None:
+        self._criteria = criteria
+        self.baselines: list[KindBaseline] = []
+        self.columns: list[tuple[int, ...]] = []
+        """Watched columns of each kind: host stages first, then device and CPU columns; wall time is last."""
+        self._stages: dict[str, int] = {}
+        self.is_low_rate = False
+        self._high = fine_of_ratio(criteria.min_slowdown)
+
+    @property
+    def stages(self) -> list[str]:
+        """Names of the stages watched one by one, in the order of their columns."""
+        return list(self._stages)
+
+    def meet(self, kinds: list[Kind]) -> None:
+        """Make room for kinds that have appeared."""
+        for kind in kinds[len(self.baselines) :]:
+            columns = (*kind.host, *kind.device, *kind.cpu)
+            self.columns.append(columns)
+            self.baselines.append(KindBaseline(len(kind.host), len(columns) + 1))
+            for k in kind.host:
+                if kind.names[k] not in self._stages and len(self._stages) < MAX_STAGES:
+                    self._stages[kind.names[k]] = len(self._stages)
+
+    def is_ready(self, kind: int) -> bool:
+        """Whether a kind's warm-up is over."""
+        c = self._criteria
+        return self.baselines[kind].learned >= (c.low_rate_warmup_units if self.is_low_rate else c.warmup_units)
+
+    def fine(self, kind: int, units: Units, rows: Ints) -> Ints:
+        """Fine bins of the watched columns of some units of one kind."""
+        values = units.values[kind][units.row[rows]][:, self.columns[kind]]
+        return fine_bins(np.column_stack([values, units.wall[rows] / 1e6]))
+
+    def weigh(self, units: Units, tau: Ints, kinds: list[Kind]) -> Block:
+        """Rows of evidence for units."""
+        self.meet(kinds)
+        n = len(units)
+        width = len(self._stages) * len(STAGE_WAYS)
+        unit = np.zeros((n, WAYS), np.int32)
+        stage = np.zeros((n, width), np.int32)
+        high = np.zeros((n, width), np.bool_)
+        ratio = np.zeros(n, np.int64)
+        ready = np.zeros(n, np.bool_)
+        by_kind: dict[int, KindRows] = {}
+        for k in units.values:
+            rows = np.flatnonzero(units.kind == k)
+            if not len(rows):
+                continue
+            fine = self.fine(k, units, rows)
+            by_kind[k] = KindRows(rows, fine)
+            if not self.is_ready(k):
+                continue
+            baseline, kind = self.baselines[k], kinds[k]
+            stages, whole, log_ratio = baseline.evidence(fine)
+            if len(baseline.used) < 3:
+                whole[:, 0] = CLIP_DOWN  # one or two stages drift too easily for the smallest slowdown
+            unit[rows] = whole
+            ratio[rows] = log_ratio
+            ready[rows] = True
+            for position, column in enumerate(kind.host):
+                number = self._stages.get(kind.names[column])
+                if number is None or position not in baseline.used:
+                    continue
+                at = number * len(STAGE_WAYS)
+                stage[rows, at : at + len(STAGE_WAYS)] = stages[:, position, STAGE_WAYS]
+                above = fine[:, position] - baseline.median[position] >= self._high
+                high[rows, at : at + len(STAGE_WAYS)] = above[:, None]
+        times = (units.arrival, units.start, units.end, units.wall, tau)
+        return Block(*times, unit, stage, high, ratio, ready, by_kind, units.kind)
+
+    def speedup(self, block: Block) -> Evidence32:
+        """Evidence of rows that they are faster than what was learned, (rows, len(FASTER))."""
+        out = np.zeros((len(block), len(FASTER)), np.int32)
+        for k, part in block.kinds.items():
+            if self.is_ready(k):
+                out[part.rows] = self.baselines[k].speedup(part.fine)
+        return out

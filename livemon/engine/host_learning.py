@@ -1,0 +1,136 @@
+"""When units and threads are taken into the healthy state: late, and only from quiet time.
+
+Seconds of arrival time are the unit of learning. A second is taken in when the next one is over too
+and neither had evidence above the gate; rows of an episode, rows since an onset and cold rows are
+never learned. Twenty active seconds in a row that were kept out although no episode came of them are
+let in: a state that never raises an alarm must not stay unlearned for ever.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from livemon.engine.host_episode import TickWork
+from livemon.engine.host_evidence import Block, EvidenceMaker, Flags
+from livemon.engine.logbins import Ints
+from livemon.engine.thread_health import ThreadHealth, is_awake
+from livemon.engine.thread_work import CPU, totals
+
+GATE = 1024
+"""Height of evidence (see ``OnsetWatch.update``) from which a second is not quiet."""
+_STARVED_CELLS = 20
+_RECENT_CELLS = 6
+_RECENT_ROWS = 20_000
+
+
+@dataclass(slots=True)
+class Cell:
+    """One second of arrivals."""
+
+    number: int
+    blocks: list[tuple[Block, Flags]] = field(default_factory=list)
+    """With each block: which of its rows may be learned."""
+    ticks: list[TickWork] = field(default_factory=list)
+    height: int = 0
+    units: int = 0
+    is_disturbed: bool = False
+    """An episode was open."""
+    has_moved: bool = False
+    """The threads of a tick had left their healthy state."""
+
+    @property
+    def rows(self) -> int:
+        """Rows of evidence in the cell."""
+        return sum(len(block) for block, _ in self.blocks)
+
+
+class Learning:
+    """The newest cells, and what becomes of them."""
+
+    def __init__(self, maker: EvidenceMaker, health: ThreadHealth, half_life_s: float) -> None:
+        self._maker = maker
+        self._health = health
+        self._factor = float(2.0 ** (-1.0 / half_life_s))
+        self.cell: Cell | None = None
+        self.recent: deque[Cell] = deque()
+        """Cells before the current one, oldest first; the newest is not learned yet."""
+        self._pending: Cell | None = None
+        self._starved = 0
+        self._moved_cells = 0
+        self.active_cells = 0
+        """Seconds with units or thread work so far."""
+        self.learned_cells = 0.0
+        """Seconds of quiet time that the thread sums stand for, after forgetting."""
+
+    def start(self, number: int) -> None:
+        """A new second begins; learn what has waited long enough."""
+        done = self.cell
+        self.cell = Cell(number)
+        if done is None:
+            return
+        if done.rows or done.ticks:
+            self.active_cells += 1
+        pending, self._pending = self._pending, done
+        if pending is not None:
+            self._settle(pending, done)
+        self.recent.append(done)
+        rows = sum(cell.rows for cell in self.recent)
+        while len(self.recent) > _RECENT_CELLS or (len(self.recent) > 2 and rows > _RECENT_ROWS):
+            rows -= self.recent.popleft().rows
+
+    def _settle(self, pending: Cell, after: Cell) -> None:
+        quiet = pending.height < GATE and after.height < GATE
+        if not quiet and not pending.is_disturbed and not after.is_disturbed:
+            self._starved += bool(pending.rows)
+            quiet = self._starved > _STARVED_CELLS
+        elif quiet and pending.rows:
+            self._starved = 0
+        if not quiet:
+            return
+        gathered: dict[int, list[Ints]] = {}
+        for block, may in pending.blocks:
+            for k, part in block.kinds.items():
+                chosen = may[part.rows]
+                if chosen.any():
+                    gathered.setdefault(k, []).append(part.fine if chosen.all() else part.fine[chosen])
+        for k, parts in gathered.items():
+            self._maker.baselines[k].forget(self._factor)
+            self._maker.baselines[k].learn(parts[0] if len(parts) == 1 else np.concatenate(parts))
+        if pending.ticks and not pending.is_disturbed and not after.is_disturbed:
+            self._moved_cells = self._moved_cells + 1 if pending.has_moved else 0
+            if not pending.has_moved or self._moved_cells > _STARVED_CELLS:
+                self._learn_threads(pending)
+
+    def _learn_threads(self, cell: Cell) -> None:
+        names = len(self._health.ticks)
+        worked = np.zeros(names, np.int64)
+        parts = []
+        for tick in cell.ticks:
+            # Without units to say that there is load, the threads' own CPU time has to.
+            awake = tick.work[CPU] > 0 if cell.units else is_awake(tick.work, tick.tick_ns)
+            worked[tick.numbers[awake]] += 1
+            parts.append((tick.numbers[awake], tick.work[:, awake]))
+        if not worked.any():
+            return
+        sums = totals(parts, names)
+        self._health.learn(sums, worked, cell.units, self._factor)
+        self.learned_cells = self.learned_cells * self._factor + 1
+
+    def keep_out_since(self, start_ns: int) -> None:
+        """An episode began at that time: nothing that was submitted since is learned."""
+        for cell in (self._pending, self.cell):
+            if cell is None:
+                continue
+            for block, may in cell.blocks:
+                may &= block.start < start_ns
+
+    def recent_cells(self) -> list[Cell]:
+        """The newest cells with the current one, oldest first."""
+        return [*self.recent, *([self.cell] if self.cell is not None else [])]
+
+    def drop_pending(self) -> None:
+        """Forget what waits: it belongs to a state that was not healthy."""
+        self._pending = None

@@ -1,0 +1,225 @@
+"""The order and the time in which units are judged, whatever the log's delivery does.
+
+- Units are judged as they arrive. Only a burst that comes *late* (a stalled or block-buffered log) is held
+  for 30 ms and put in order of the units' own time, as such a burst may be shuffled.
+- **State time** goes on with the units' own time, by at most the time that also passed in arrivals or one
+  second: neither a step of the log's clock nor a stall moves it by itself.
+- A **gap** is a pause in both the units' own time and their arrival. After one the first units of a kind
+  are *cold* (a wake from idle, a clock that ramps up) and count for little.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from livemon.engine.host_evidence import Flags
+from livemon.engine.host_units import Units
+from livemon.engine.logbins import Floats, Ints
+
+LATE_NS = 150_000_000
+"""A unit whose line comes this much later than usual belongs to a late burst."""
+HOLD_NS = 30_000_000
+_BACK_NS = 500_000_000
+_BACK_UNITS = 4
+_JUMP_NS = 1_000_000_000
+COLD_UNITS = 3
+_COLD_GAP_NS = 400_000_000
+GAP_SPACINGS = 8
+_PACE = 1 / 16
+
+
+@dataclass(slots=True)
+class Ordered:
+    """Units in the order in which they are judged."""
+
+    units: Units
+    position: Ints
+    """Position in the samples of the sample with which each is judged."""
+    at: Ints
+    """Arrival time of that sample, ns."""
+
+
+class LateBursts:
+    """Holds late bursts back until they can be put in order."""
+
+    def __init__(self) -> None:
+        self.usual_lag: int | None = None
+        """Usual time from a unit's end to its arrival, ns; ``None`` while unknown: nothing is late."""
+        self._held: list[Units] = []
+        self._since = 0
+        self._lags: list[Ints] = []
+
+    def new_cell(self) -> None:
+        """A second of arrivals is over: take its median lag as the usual one."""
+        if self._lags:
+            lags = np.sort(np.concatenate(self._lags))
+            self.usual_lag = int(lags[len(lags) // 2])
+            self._lags = []
+
+    def order(self, units: Units, position: Ints, arrivals: Ints) -> Ordered | None:
+        """Units that can be judged now.
+
+        Args:
+            units: New units, in arrival order.
+            position: Their positions in the samples.
+            arrivals: Arrival of every sample of the batch, rising.
+        """
+        n = len(units)
+        if n:
+            self._lags.append(units.arrival - units.end)
+        late = np.zeros(0, np.int64)
+        if n and self.usual_lag is not None:
+            late = np.flatnonzero(units.arrival - units.end > self.usual_lag + LATE_NS)
+        if not self._held and not len(late):
+            return Ordered(units, position, units.arrival) if n else None
+        parts: list[Units] = []
+        positions: list[Ints] = []
+        at: list[Ints] = []
+        cursor = 0
+        while True:
+            if not self._held:
+                nearest = late[np.searchsorted(late, cursor) :]
+                stop = int(nearest[0]) if len(nearest) else n
+                rows = np.arange(cursor, stop)
+                parts.append(units.take(rows))
+                positions.append(position[rows])
+                at.append(units.arrival[rows])
+                if stop >= n:
+                    break
+                self._since, cursor = int(units.arrival[stop]), stop
+            due = int(np.searchsorted(arrivals, self._since + HOLD_NS))
+            stop = int(np.searchsorted(position, due))
+            if stop > cursor:
+                self._held.append(units.take(np.arange(cursor, stop)))
+                cursor = stop
+            if due >= len(arrivals):
+                break
+            burst = self.release()
+            if burst is not None:
+                parts.append(burst)
+                positions.append(np.full(len(burst), due))
+                at.append(np.full(len(burst), arrivals[due]))
+        if not parts:
+            return None
+        return Ordered(Units.join(parts), np.concatenate(positions), np.concatenate(at))
+
+    def release(self) -> Units | None:
+        """What is held, in order of the units' own time."""
+        if not self._held:
+            return None
+        held = Units.join(self._held)
+        self._held = []
+        return held.take(np.argsort(held.end, kind="stable"))
+
+
+class StateClock:
+    """State time, gaps and cold units."""
+
+    def __init__(self, gap_s: float) -> None:
+        self.tau = 0
+        self._newest: int | None = None
+        self._arrival = 0
+        self._behind = 0
+        self._gap_ns = round(gap_s * 1e9)
+        self._kinds: list[_KindPace] = []
+        self._rate = 0.0
+        self._cell_units = 0
+
+    @property
+    def rate_per_s(self) -> float:
+        """Units per second of the last seconds with units."""
+        return self._rate
+
+    def spacing_ns(self) -> float:
+        """Mean time between units."""
+        return 1e9 / self._rate if self._rate > 0 else 1e9
+
+    @property
+    def gap_ns(self) -> float:
+        """A pause longer than this is a gap."""
+        return max(self._gap_ns, GAP_SPACINGS * self.spacing_ns())
+
+    def new_cell(self) -> None:
+        """A second of arrivals is over: update the paces."""
+        if self._cell_units:
+            self._rate += (self._cell_units - self._rate) * (_PACE if self._rate else 1.0)
+        self._cell_units = 0
+        for pace in self._kinds:
+            pace.new_cell()
+
+    def update(self, units: Units, at: Ints) -> tuple[Ints, Flags, Flags]:
+        """State time of each unit, whether a gap came before it, and whether it is cold."""
+        n = len(units)
+        self._cell_units += n
+        end = units.end
+        first = self._newest is None
+        newest_before = int(end[0]) if self._newest is None else self._newest
+        newest = np.maximum.accumulate(np.maximum(end, newest_before))
+        if (newest - end > _BACK_NS).any():
+            newest = self._stepped(end, newest_before)
+        else:
+            self._behind = 0
+        before = np.concatenate([[newest_before], newest[:-1]])
+        arrived = np.diff(at, prepend=at[0] if first else self._arrival)
+        moved = np.clip(newest - before, 0, np.maximum(arrived, _JUMP_NS))
+        tau = self.tau + np.cumsum(moved)
+        paused = np.minimum(units.start - before, arrived)
+        gap = paused > self.gap_ns
+        if first:
+            gap[0] = True
+        self.tau, self._newest, self._arrival = int(tau[-1]), int(newest[-1]), int(at[-1])
+        cold = np.zeros(n, np.bool_)
+        for k in np.unique(units.kind).tolist():
+            while len(self._kinds) <= k:
+                self._kinds.append(_KindPace())
+            rows = np.flatnonzero(units.kind == k)
+            cold[rows] = self._kinds[k].update(units.start[rows], end[rows], at[rows])
+        return tau, gap, cold
+
+    def _stepped(self, end: Ints, newest: int) -> Ints:
+        """The newest time so far of each unit, where the log's clock may have been set back."""
+        out = np.empty(len(end), np.int64)
+        for k, value in enumerate(end.tolist()):
+            if newest - value > _BACK_NS:
+                self._behind += 1
+                if self._behind >= _BACK_UNITS:
+                    newest, self._behind = value, 0
+            else:
+                newest, self._behind = max(newest, value), 0
+            out[k] = newest
+        return out
+
+
+class _KindPace:
+    """Pauses of one kind."""
+
+    def __init__(self) -> None:
+        self._end: int | None = None
+        self._at = 0
+        self._left = COLD_UNITS
+        self._rate = 0.0
+        self._units = 0
+
+    def new_cell(self) -> None:
+        if self._units:
+            self._rate += (self._units - self._rate) * (_PACE if self._rate else 1.0)
+        self._units = 0
+
+    def update(self, start: Ints, end: Ints, at: Ints) -> Flags:
+        """Which units are cold."""
+        n = len(start)
+        self._units += n
+        known = self._end is not None
+        before = np.concatenate([[self._end if self._end is not None else end[0]], end[:-1]])
+        arrived = np.diff(at, prepend=self._at if known else at[0])
+        least: float = max(_COLD_GAP_NS, GAP_SPACINGS * 1e9 / self._rate if self._rate > 0 else 0)
+        woken = np.minimum(start - before, arrived) > least
+        number = np.arange(n)
+        last = np.maximum.accumulate(np.where(woken, number, -1))
+        since: Floats | Ints = np.where(last >= 0, number - last, number + COLD_UNITS - self._left)
+        self._left = max(COLD_UNITS - int(since[-1]) - 1, 0)
+        self._end, self._at = int(end[-1]), int(at[-1])
+        cold: Flags = since < COLD_UNITS
+        return cold

@@ -1,0 +1,222 @@
+"""Timing records as columns: what the host detector needs of each unit, grouped by kind.
+
+A *kind* is what has one healthy state: the same stream, source, class label and stage names. Kinds are
+numbered in order of appearance and bounded; a kind beyond the bound is not judged (and counted).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from livemon.engine.classes import label_of
+from livemon.engine.logbins import Floats, Ints
+from livemon.engine.roles import CPU, DEVICE, FINALIZE, HOST, TOTAL, WAIT, role_of
+from livemon.model.criteria import Criteria
+from livemon.model.samples import TimingRecord
+
+MAX_KINDS = 256
+"""Healthy states that are kept; lines with ever new labels must not grow memory for ever."""
+_COMPLETION = ("callback", "handoff", "completion", "return")
+"""Words that mark the path from the device's completion back to its waiter."""
+
+
+@dataclass(slots=True)
+class Kind:
+    """Units that share a healthy state, and where their stages stand in a line."""
+
+    index: int
+    label: str | None
+    names: tuple[str, ...]
+    host: tuple[int, ...]
+    """Columns that are evidence of host slowness: host and finalize stages."""
+    device: tuple[int, ...]
+    completion: tuple[int, ...]
+    cpu: tuple[int, ...]
+    total: int | None
+    parts: tuple[int, ...]
+    """Columns whose sum is the unit's wall time where the line has no total."""
+    seen: set[tuple[int, str | None]] = field(default_factory=set)
+    seen_before: set[tuple[int, str | None]] = field(default_factory=set)
+
+    def rotate(self) -> None:
+        """Forget the oldest ids; called as time goes on."""
+        if self.seen or self.seen_before:
+            self.seen, self.seen_before = set(), self.seen
+
+
+@dataclass(slots=True)
+class Units:
+    """Columns of units, in the order in which they are judged."""
+
+    arrival: Ints
+    """ns"""
+    end: Ints
+    """The unit's own end, ns."""
+    start: Ints
+    """Its submission, ns: exact or end minus wall time."""
+    wall: Ints
+    """Its wall time, ns."""
+    kind: Ints
+    """Number of its kind."""
+    row: Ints
+    """Its row in that kind's values."""
+    values: dict[int, Floats]
+    """Kind -> (units of the kind, stages of the kind) in ms."""
+
+    def __len__(self) -> int:
+        return len(self.arrival)
+
+    def take(self, order: Ints) -> Units:
+        """The units of ``order``, in that order; values are shared."""
+        return Units(
+            self.arrival[order],
+            self.end[order],
+            self.start[order],
+            self.wall[order],
+            self.kind[order],
+            self.row[order],
+            self.values,
+        )
+
+    @staticmethod
+    def join(parts: list[Units]) -> Units:
+        """Several sets of units one after the other."""
+        if len(parts) == 1:
+            return parts[0]
+        offsets: dict[int, int] = {}
+        blocks: dict[int, list[Floats]] = {}
+        rows = []
+        for part in parts:
+            row = part.row.copy()
+            for k, block in part.values.items():
+                mine = part.kind == k
+                if not mine.any():
+                    continue
+                row[mine] += offsets.get(k, 0)
+                offsets[k] = offsets.get(k, 0) + len(block)
+                blocks.setdefault(k, []).append(block)
+            rows.append(row)
+        return Units(
+            np.concatenate([part.arrival for part in parts]),
+            np.concatenate([part.end for part in parts]),
+            np.concatenate([part.start for part in parts]),
+            np.concatenate([part.wall for part in parts]),
+            np.concatenate([part.kind for part in parts]),
+            np.concatenate(rows),
+            {k: np.concatenate(several) for k, several in blocks.items()},
+        )
+
+
+class UnitIntake:
+    """Turns records into columns and drops repeated lines."""
+
+    def __init__(self, criteria: Criteria) -> None:
+        self._criteria = criteria
+        self.kinds: list[Kind] = []
+        self._by_key: dict[tuple[object, ...], Kind | None] = {}
+        self._labels: dict[tuple[str, ...], str] = {}
+        self.skipped = 0
+        """Units beyond ``MAX_KINDS``."""
+
+    def _label(self, record: TimingRecord) -> str | None:
+        keys = self._criteria.classes.keys
+        if not keys:
+            return record.label
+        # Fields usually stand in the order of the keys at the front of the line; that is the fast way.
+        fields = record.fields
+        if len(fields) >= len(keys):
+            parts = []
+            for key, (name, value) in zip(keys, fields, strict=False):
+                if name != key:
+                    return label_of(record, self._criteria)
+                parts.append(value)
+            return "/".join(parts)
+        return label_of(record, self._criteria)
+
+    def _make(
+        self, key: tuple[object, ...], record: TimingRecord, label: str | None, names: tuple[str, ...]
+    ) -> Kind | None:
+        roles = [role_of(name, self._criteria) for name in names]
+        host = tuple(k for k, role in enumerate(roles) if role in (HOST, FINALIZE))
+        kind = None
+        if host and len(self.kinds) < MAX_KINDS:
+            device = tuple(k for k, role in enumerate(roles) if role == DEVICE)
+            kind = Kind(
+                index=len(self.kinds),
+                label=label,
+                names=names,
+                host=host,
+                device=device,
+                completion=tuple(k for k in host if any(word in names[k].lower() for word in _COMPLETION)),
+                cpu=tuple(k for k, role in enumerate(roles) if role == CPU),
+                total=next((k for k, role in enumerate(roles) if role == TOTAL and names[k] == "total"), None)
+                or next((k for k, role in enumerate(roles) if role == TOTAL), None),
+                parts=tuple(k for k, role in enumerate(roles) if role in (HOST, FINALIZE, DEVICE, WAIT)),
+            )
+            self.kinds.append(kind)
+        if len(self._by_key) < 16 * MAX_KINDS:
+            self._by_key[key] = kind
+        return kind
+
+    def read(self, records: Sequence[TimingRecord]) -> tuple[Units, list[int]]:
+        """The records that are units with host stages, as columns; repeated lines are left out.
+
+        Also which records they are, by position.
+        """
+        by_key, label_of_record = self._by_key, self._label
+        arrivals: list[int] = []
+        ends: list[int] = []
+        starts: list[int] = []
+        kinds: list[int] = []
+        rows: list[int] = []
+        values: dict[int, list[float]] = {}
+        counts: dict[int, int] = {}
+        kept: list[int] = []
+        for number, record in enumerate(records):
+            if not record.stages:
+                continue
+            names, numbers = zip(*record.stages, strict=True)
+            label = label_of_record(record)
+            key = (record.stream, record.source, label, names)
+            kind = by_key.get(key, self)
+            if kind is self:
+                kind = self._make(key, record, label, names)
+            if kind is None:
+                self.skipped += len(self.kinds) >= MAX_KINDS
+                continue
+            end = record.t_ns
+            if record.unit is not None:
+                ident = (end, record.unit)
+                if ident in kind.seen or ident in kind.seen_before:
+                    continue
+                kind.seen.add(ident)
+            index = kind.index
+            if index in values:
+                values[index] += numbers
+                rows.append(counts[index])
+                counts[index] += 1
+            else:
+                values[index] = list(numbers)
+                counts[index] = 1
+                rows.append(0)
+            kept.append(number)
+            kinds.append(index)
+            arrivals.append(record.arrival_ns)
+            ends.append(end)
+            starts.append(record.start_ns if record.start_ns is not None else -1)
+        columns = {k: np.array(flat).reshape(counts[k], -1) for k, flat in values.items()}
+        kind_column, row_column = np.array(kinds, np.int64), np.array(rows, np.int64)
+        wall = np.zeros(len(kinds))
+        for k, block in columns.items():
+            made = self.kinds[k]
+            wall[kind_column == k] = (
+                block[:, made.total] if made.total is not None else block[:, made.parts].sum(axis=1)
+            )
+        end_column, start_column = np.array(ends, np.int64), np.array(starts, np.int64)
+        derived = end_column - (wall * 1e6).astype(np.int64)
+        start_column = np.where(start_column >= 0, np.minimum(start_column, end_column), derived)
+        arrival = np.array(arrivals, np.int64)
+        return Units(arrival, end_column, start_column, wall, kind_column, row_column, columns), kept

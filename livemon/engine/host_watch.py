@@ -1,0 +1,268 @@
+"""When an episode begins and when it is over, row by row and exact.
+
+Onset: three banks of cumulative sums (``host_cusum``) over the evidence of the units.
+
+=========  =====================================  ==========================================
+bank       adds up                                 for
+=========  =====================================  ==========================================
+``all``    a unit's evidence                       a slow host: every unit, most stages
+``part``   ln(0.65 + 0.35 e^evidence)              a part of the units (threads that bounce)
+``stage``  one stage's evidence                    one stage of the host side alone
+=========  =====================================  ==========================================
+
+With an exact healthy state a sum reaches h about once in e^h units by chance (Lorden). On top each
+bank wants a number of slow units, a least duration (short bursts and cold wakes are no episode) and a
+median slowdown. Thread counters that move while a sum is up add to it and lower the number of units.
+
+Recovery: reverse evidence adds up on normal units and is taken back by slow ones; the episode ends with
+its last slow unit, when the reverse evidence is enough, time has passed without a slow unit, and more
+normal units in a row came than the share of slow ones makes likely.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from livemon.engine.host_baseline import NAT, WAYS
+from livemon.engine.host_cusum import Cusum, Sums
+from livemon.engine.host_evidence import STAGE_WAYS, Block, Flags
+from livemon.engine.logbins import Ints, fine_of_ratio
+from livemon.model.criteria import HostSlow
+
+COUNTERS_ADD = 4 * NAT
+"""What a tick whose threads have moved adds to a sum that is up."""
+COUNTERS_LAST_NS = 250_000_000
+"""How long such a tick lowers the number of units."""
+_SMALL_FACTOR = 1.5
+"""The smallest slowdown wants this many times the evidence …"""
+_SMALL_RUN_NS = 500_000_000
+"""… and this long a run."""
+_NORMAL_NEEDED: Ints = np.array(
+    [math.ceil(math.log(1e-4) / math.log1p(-min(max(percent, 10), 98) / 100)) for percent in range(101)]
+)
+"""Normal units in a row that chance makes rarer than 1 in 10,000, by percent of slow units in the episode."""
+_GATES = (0.4, 0.4, 0.4)
+"""Of a bank's threshold: time in which a sum was above it is not learned."""
+
+
+@dataclass(frozen=True, slots=True)
+class Onset:
+    """A bank has reached its conditions."""
+
+    row: int
+    """Row of the block at which it did."""
+    bank: str
+    way: int
+    """Which slowdown (index of ``SHIFTS``) fits best."""
+    stage: int | None
+    """Number of the stage, for the bank ``stage``."""
+    start: int
+    """When the run began, ns."""
+
+
+def _starts_of(block: Block, rows: slice) -> tuple[Ints, Ints]:
+    """The two clocks of a run: state time and real time of a unit's submission."""
+    return block.tau[rows] - np.minimum(block.wall[rows], block.tau[rows]), block.start[rows]
+
+
+class OnsetWatch:
+    """The three banks."""
+
+    def __init__(self, criteria: HostSlow) -> None:
+        c = criteria
+        self._c = c
+        self._all = Cusum(WAYS, 3)
+        self._part = Cusum(WAYS, 3)
+        self._stage = Cusum(0, 2)
+        self._all_level = np.full(WAYS, round(c.threshold * NAT))
+        self._all_level[0] = round(c.threshold * NAT * _SMALL_FACTOR)
+        self._all_run = np.full(WAYS, round(c.min_run_s * 1e9))
+        self._all_run[0] = max(round(c.min_run_s * 1e9), _SMALL_RUN_NS)
+        self._strong = fine_of_ratio(c.min_slowdown)
+        self._moved_ns: int | None = None
+
+    def clear(self) -> None:
+        """Forget all evidence."""
+        self._all.clear()
+        self._part.clear()
+        self._stage.clear()
+        self._moved_ns = None
+
+    @property
+    def is_up(self) -> bool:
+        """Whether any sum of the main bank is above zero."""
+        return bool((self._all.level > 0).any())
+
+    def bump(self, arrival_ns: int, tau: int) -> Onset | None:
+        """Threads have moved in the tick at that time: count it where evidence is up already.
+
+        Args:
+            arrival_ns: Time of the tick.
+            tau: State time at the tick.
+        """
+        bank = self._all
+        if not self.is_up:
+            return None
+        bank.level[bank.level > 0] += COUNTERS_ADD
+        self._moved_ns = arrival_ns
+        slow, strong, ready = bank.counts
+        opened = (
+            (bank.level >= self._all_level)
+            & (slow >= min(self._c.min_units, self._c.min_units_with_counters))
+            & (tau - bank.started[0] >= self._all_run)
+            & (2 * strong >= ready)
+        )
+        if not opened.any():
+            return None
+        column = int(np.where(opened, bank.level, -1).argmax())
+        return Onset(-1, "all", column, None, int(bank.started[1, column]))
+
+    def _units_needed(self, block: Block, rows: slice) -> Ints:
+        needed = np.full(len(block.arrival[rows]), self._c.min_units)
+        if self._moved_ns is not None:
+            near = block.arrival[rows] <= self._moved_ns + COUNTERS_LAST_NS
+            needed[near] = min(self._c.min_units, self._c.min_units_with_counters)
+        return needed[:, None]
+
+    def update(self, block: Block, rows: slice) -> tuple[Onset | None, Ints]:
+        """Work through rows until an onset; how far each row's highest sum is up, as share of its gate x 1024.
+
+        The state is left after the row of the onset, else after the last row.
+        """
+        c = self._c
+        clocks = _starts_of(block, rows)
+        tau = block.tau[rows][:, None]
+        ready = block.ready[rows]
+        strong = (block.ratio[rows] >= self._strong) & ready
+        unit, mixed = block.unit[rows], block.mixed[rows]
+        mixed = np.where(ready[:, None], mixed, 0)
+        slow = unit > 0
+        whole = self._all.run(unit, slow, strong, ready)
+        part = self._part.run(mixed, slow, slow & strong[:, None], ready)
+        opened = (
+            (whole.level >= self._all_level)
+            & (whole.counts[0] >= self._units_needed(block, rows))
+            & (tau - self._all.begins(whole, clocks[0], 0) >= self._all_run)
+            & (2 * whole.counts[1] >= whole.counts[2])
+        )
+        opened_part = (
+            (part.level >= c.partial_threshold * NAT)
+            & (part.counts[0] >= c.partial_min_units)
+            & (tau - self._part.begins(part, clocks[0], 0) >= c.partial_min_run_s * 1e9)
+            & (part.counts[0] >= c.partial_min_share * part.counts[2])
+            & (2 * part.counts[1] >= part.counts[0])
+        )
+        hit = opened.any(axis=1) | opened_part.any(axis=1)
+        height = np.maximum(
+            (whole.level.max(axis=1) * 1024) // round(c.threshold * NAT * _GATES[0]),
+            (part.level.max(axis=1) * 1024) // round(c.partial_threshold * NAT * _GATES[1]),
+        )
+        stage: Sums | None = None
+        opened_stage: Flags = np.zeros((len(tau), 0), np.bool_)
+        if block.stage.shape[1]:
+            self._stage.grow(block.stage.shape[1])
+            evidence, high = block.stage[rows], block.stage_high[rows]
+            stage = self._stage.run(evidence, evidence > 0, high & (evidence > 0))
+            opened_stage = (
+                (stage.level >= c.stage_threshold * NAT)
+                & (stage.counts[0] >= c.stage_min_units)
+                & (tau - self._stage.begins(stage, clocks[0], 0) >= c.stage_min_run_s * 1e9)
+                & (2 * stage.counts[1] >= stage.counts[0])
+            )
+            hit |= opened_stage.any(axis=1)
+            height = np.maximum(height, (stage.level.max(axis=1) * 1024) // round(c.stage_threshold * NAT * _GATES[2]))
+        row = int(hit.argmax()) if hit.any() else len(tau) - 1
+        onset = None
+        if hit[row]:
+            onset = self._choose(row, clocks, (whole, part, stage), (opened, opened_part, opened_stage))
+        self._all.commit(whole, row, *clocks)
+        self._part.commit(part, row, *clocks)
+        if stage is not None:
+            self._stage.commit(stage, row, *clocks)
+        return onset, height[: row + 1]
+
+    def _choose(
+        self,
+        row: int,
+        clocks: tuple[Ints, Ints],
+        sums: tuple[Sums, Sums, Sums | None],
+        opened: tuple[Flags, Flags, Flags],
+    ) -> Onset:
+        """The bank and slowdown that explain the run best, in the order of the banks."""
+        for name, bank, result, flags in zip(
+            ("all", "part", "stage"), (self._all, self._part, self._stage), sums, opened, strict=True
+        ):
+            if result is None or not flags[row].any():
+                continue
+            column = int(np.where(flags[row], result.level[row], -1).argmax())
+            start = int(bank.begins(result, clocks[1], 1)[row, column])
+            if name == "stage":
+                return Onset(row, name, STAGE_WAYS[column % len(STAGE_WAYS)], column // len(STAGE_WAYS), start)
+            return Onset(row, name, column, None, start)
+        raise AssertionError("no bank has opened")
+
+
+@dataclass(slots=True)
+class Recovery:
+    """How far an open episode's recovery is after a batch of rows."""
+
+    row: int | None
+    """The row at which it was over; ``None``: it goes on."""
+    slow: Flags
+    """Which rows were slow, up to that row."""
+
+
+class RecoveryWatch:
+    """Reverse evidence in an open episode."""
+
+    def __init__(self, criteria: HostSlow, onset: Onset, tau: int) -> None:
+        self._c = criteria
+        self.way = onset.way
+        self._stage = onset.stage
+        self._sum = Cusum(1, 0)
+        self._last_slow_tau = tau
+        self._normal = 0
+        """Normal units since the last slow one."""
+        self.slow_units = 0
+        self.units = 0
+
+    def evidence(self, block: Block, rows: slice) -> Ints:
+        """Evidence for slowness of each row under the episode's own slowdown."""
+        if self._stage is None:
+            return block.unit[rows, self.way].astype(np.int64)
+        at = self._stage * len(STAGE_WAYS) + STAGE_WAYS.index(max(self.way, STAGE_WAYS[0]))
+        return block.stage[rows, at].astype(np.int64)
+
+    def update(self, block: Block, rows: slice) -> Recovery:
+        """Work through rows until the episode is over."""
+        c = self._c
+        evidence = self.evidence(block, rows)
+        n = len(evidence)
+        # A row of an unknown kind, or without the stage, says nothing.
+        tells = block.ready[rows] & (evidence != 0)
+        slow = tells & (evidence > 0)
+        reverse = np.clip(-evidence, NAT // 2, 4 * NAT)
+        reverse = np.where(slow, -4 * NAT, np.where(tells, reverse, 0))
+        sums = self._sum.run(reverse[:, None].astype(np.int32))
+        tau = block.tau[rows]
+        number = np.arange(n)
+        last = np.maximum.accumulate(np.where(slow, number, -1))
+        last_tau = np.where(last >= 0, tau[np.maximum(last, 0)], self._last_slow_tau)
+        tally = np.cumsum(tells & ~slow)
+        normal = np.where(last >= 0, tally - tally[np.maximum(last, 0)], tally + self._normal)
+        slow_units = self.slow_units + np.cumsum(slow)
+        units = self.units + np.cumsum(tells)
+        percent = np.clip(100 * (slow_units + 1) // np.maximum(units - normal + 2, 1), 0, 100)
+        enough = normal >= _NORMAL_NEEDED[percent]
+        over = (sums.level[:, 0] >= c.end_evidence * NAT) & enough & (tau - last_tau >= c.end_quiet_s * 1e9)
+        over &= ~slow
+        ended = bool(over.any())
+        row = int(over.argmax()) if ended else n - 1
+        self._sum.commit(sums, row)
+        self._last_slow_tau = int(last_tau[row])
+        self._normal = int(normal[row])
+        self.slow_units, self.units = int(slow_units[row]), int(units[row])
+        return Recovery(row if ended else None, slow[: row + 1])

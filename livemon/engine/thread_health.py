@@ -1,0 +1,138 @@
+"""The healthy state of the threads, and whether a tick's threads have left it.
+
+Per thread name sums over quiet time with exponential forgetting; every figure is a ratio of sums, so a
+thread counts by the CPU time it used: an idle thread that wakes on an efficiency core says little.
+A tick's threads have *moved* when at least half of the busy ones with a known healthy state ran
+25 points more on efficiency cores, at 0.8 times the cycle rate, or at 0.8 times the IPC.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from livemon.engine.logbins import Floats, Ints
+from livemon.engine.thread_work import (
+    CPU,
+    E_CPU,
+    E_CYCLES,
+    E_INS,
+    F_CPU,
+    F_CYC_CPU,
+    F_CYCLES,
+    F_INS,
+    ROWS,
+)
+from livemon.model.criteria import Causes
+
+_KNOWN_TICKS = 5
+_KNOWN_CPU_NS = 3_000_000
+_BUSY_PART = 0.2
+"""Of a thread's usual CPU time per tick: below it the thread has no vote."""
+COLD_SHARE = 0.9
+COLD_PART = 0.6
+_COLD_TICK_NS = 3_000_000
+_COLD_THREAD_NS = 600_000
+"""CPU time in a tick of 100 ms before a cold start is looked for without units to go by."""
+
+Flags = npt.NDArray[np.bool_]
+
+
+def ratio(over: Floats | Ints, under: Floats | Ints) -> Floats:
+    """Quotient where there is something below, else NaN."""
+    out = np.full(over.shape, np.nan)
+    np.divide(over, under, out=out, where=under > 0)
+    return out
+
+
+def is_awake(work: Ints, tick_ns: int) -> Flags:
+    """Which names worked enough in a tick to be under load, where no units tell."""
+    scale = max(tick_ns / 1e8, 0.1)
+    enough = bool(work[CPU].sum() >= _COLD_TICK_NS * scale)
+    return (work[CPU] >= _COLD_THREAD_NS * scale) & enough
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """What the threads of a tick say."""
+
+    known: int
+    """Busy names with a healthy state."""
+    moved: int
+    busy: int
+    cold: int
+    """Busy names that ran on efficiency cores almost alone."""
+
+    @property
+    def has_moved(self) -> bool:
+        """At least half of those known, and two unless there is only one."""
+        return self.moved >= min(2, self.known) > 0 and 2 * self.moved >= self.known
+
+    @property
+    def is_cold(self) -> bool:
+        """Nearly all on efficiency cores, while no healthy state is known."""
+        return self.known == 0 and self.cold >= 1 and self.cold > COLD_PART * self.busy
+
+
+class ThreadHealth:
+    """Sums of quiet time per name."""
+
+    def __init__(self, causes: Causes) -> None:
+        self._causes = causes
+        self.sums: Floats = np.zeros((ROWS, 0))
+        self.units = 0.0
+        self.ticks: Floats = np.zeros(0)
+        self._refresh()
+
+    def _refresh(self) -> None:
+        sums = self.sums
+        self.known: Flags = (self.ticks >= _KNOWN_TICKS) & (sums[CPU] >= _KNOWN_CPU_NS)
+        self._usual = ratio(sums[CPU], self.ticks)
+        self._share = ratio(sums[E_CPU], sums[E_CPU] + sums[F_CPU])
+        self._rate = ratio(sums[F_CYCLES], sums[F_CYC_CPU])
+        self._ipc = ratio(sums[E_INS] + sums[F_INS], sums[E_CYCLES] + sums[F_CYCLES])
+
+    def grow(self, names: int) -> None:
+        """Make room for so many names."""
+        more = names - len(self.ticks)
+        if more > 0:
+            self.sums = np.concatenate([self.sums, np.zeros((ROWS, more))], axis=1)
+            self.ticks = np.concatenate([self.ticks, np.zeros(more)])
+            self._refresh()
+
+    def learn(self, sums: Ints, ticks: Ints, units: int, factor: float) -> None:
+        """Take in quiet time: dense sums, ticks in which each name worked; ``factor``: forgetting."""
+        self.sums *= factor
+        self.ticks *= factor
+        self.units = self.units * factor + units
+        self.sums[:, : sums.shape[1]] += sums
+        self.ticks[: len(ticks)] += ticks
+        self._refresh()
+
+    def reset(self) -> None:
+        """Forget everything: what was learned was not healthy."""
+        self.sums[:] = 0
+        self.ticks[:] = 0
+        self.units = 0.0
+        self._refresh()
+
+    def vote(self, numbers: Ints, work: Ints, *, has_units: bool, tick_ns: int) -> Vote:
+        """What the threads of one tick say: names that worked and their work."""
+        cpu = work[CPU]
+        scale = max(tick_ns / 1e8, 0.1)
+        busy = cpu >= self._causes.thread_busy_ms * 1e6
+        usual = self._usual[numbers]
+        known = busy & self.known[numbers] & (cpu >= _BUSY_PART * usual * min(scale, 1.0))
+        share = ratio(work[E_CPU], work[E_CPU] + work[F_CPU])
+        c = self._causes
+        # Comparisons with NaN are false: what is not measured has not moved.
+        moved = share - self._share[numbers] >= c.efficiency_share_points
+        fast = work[F_CYC_CPU] >= 0.5 * cpu
+        moved |= fast & (ratio(work[F_CYCLES], work[F_CYC_CPU]) <= c.cycle_rate_ratio * self._rate[numbers])
+        ipc = ratio(work[E_INS] + work[F_INS], work[E_CYCLES] + work[F_CYCLES])
+        moved |= ipc <= c.ipc_ratio * self._ipc[numbers]
+        awake = busy if has_units else is_awake(work, tick_ns)
+        cold = awake & (share > COLD_SHARE)
+        return Vote(int(known.sum()), int((known & moved).sum()), int(awake.sum()), int(cold.sum()))

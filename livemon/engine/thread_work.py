@@ -1,0 +1,147 @@
+"""What each thread did in a tick, summed by thread name, on efficiency and on fast cores.
+
+Names, not numbers, carry a thread's healthy state: a pool's worker that ends and comes back under
+another tid is the same worker. Rows of the work matrices are additive int64, (ROWS, names).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from livemon.engine.core_classes import CoreClasses
+from livemon.engine.logbins import Ints
+from livemon.engine.tick_deltas import TickDelta, TickDeltas
+from livemon.model.criteria import Criteria
+from livemon.model.facts import SessionFacts
+from livemon.model.samples import ThreadInfo, ThreadTick
+
+CPU, DELAY, DELAY_CPU, E_CPU, F_CPU, E_CYCLES, F_CYCLES, E_INS, F_INS, E_CYC_CPU, F_CYC_CPU, HOPS = range(12)
+ROWS = 12
+"""CPU ns; run-queue delay ns and the CPU ns that goes with it; then for (E)fficiency and (F)ast cores CPU
+ns, cycles, instructions, and the CPU ns that goes with known cycles; CPU changes seen."""
+
+MAX_NAMES = 1024
+"""Names followed one by one; later ones share the last place."""
+
+
+class ThreadWork:
+    """Cumulative readings in, work per name out."""
+
+    def __init__(self, criteria: Criteria, facts: SessionFacts) -> None:
+        self._core_classes = CoreClasses(criteria, facts)
+        self._deltas = TickDeltas()
+        self._efficient: list[bool] = [self._core_classes.is_efficiency(n) for n in self._core_classes.names]
+        self.names: list[str] = []
+        self._number: dict[tuple[str, str], int] = {}
+        self._slot: Ints = np.full(64, -1, np.int64)
+        """Thread index -> number of its name; -1: not ours to watch."""
+        self._seen: dict[str, None] = {}
+        """Classes that ticks had columns for."""
+        self.is_estimated = False
+        """Placement comes from the last CPU, not from per-class counters."""
+        self.is_scaled = False
+        """Some counters ran only part of the time."""
+        self.tells_placement = False
+        """Whether efficiency and fast cores can be told apart."""
+
+    @property
+    def class_names(self) -> tuple[str, str]:
+        """Names of the fastest and of the first efficiency class, as far as they are known."""
+        seen = [*self._core_classes.names, *self._seen]
+        fast = next((name for name in seen if not self._core_classes.is_efficiency(name)), "P")
+        return fast, next((name for name in seen if self._core_classes.is_efficiency(name)), "E")
+
+    def meet(self, info: ThreadInfo) -> None:
+        """A thread was found."""
+        if info.is_self or not 0 <= info.index < 100_000:
+            return
+        self._reach(info.index)
+        key = (info.process, info.name)
+        number = self._number.get(key)
+        if number is None:
+            number = len(self.names)
+            if number < MAX_NAMES - 1:
+                self.names.append(info.name)
+                self._number[key] = number
+            else:
+                number = MAX_NAMES - 1
+                if len(self.names) < MAX_NAMES:
+                    self.names.append("others")
+        self._slot[info.index] = number
+
+    def lose(self, index: int) -> None:
+        """A thread ended."""
+        self._deltas.forget(index)
+
+    def _reach(self, index: int) -> None:
+        if index >= len(self._slot):
+            grown = np.full(max(2 * len(self._slot), index + 1), -1, np.int64)
+            grown[: len(self._slot)] = self._slot
+            self._slot = grown
+
+    def update(self, tick: ThreadTick) -> tuple[Ints, Ints, int] | None:
+        """The work since the tick before: numbers of the names that worked, (ROWS, names) sums, tick ns."""
+        if not _is_whole(tick):
+            return None
+        delta = self._deltas.update(tick)
+        if delta.dt_ns <= 0 or not len(delta.index):
+            return None
+        self._reach(int(delta.index.max()))
+        slot = self._slot[delta.index]
+        worked = (slot >= 0) & delta.cpu_known & ((delta.cpu_ns > 0) | (delta.delay_ns > 0))
+        if not worked.any():
+            return None
+        return (*_by_name(slot[worked], self._rows(delta)[:, worked]), delta.dt_ns)
+
+    def _rows(self, delta: TickDelta) -> Ints:
+        work = np.zeros((ROWS, len(delta.index)), np.int64)
+        work[CPU] = delta.cpu_ns
+        work[DELAY] = np.where(delta.delay_known, delta.delay_ns, 0)
+        work[DELAY_CPU] = np.where(delta.delay_known, delta.cpu_ns, 0)
+        work[HOPS] = delta.hops
+        for c in delta.classes:
+            e = self._core_classes.is_efficiency(c.core_class)
+            self.tells_placement |= e
+            self._seen.setdefault(c.core_class)
+            self.is_scaled |= c.is_scaled
+            work[E_CPU if e else F_CPU] += c.cpu_ns
+            work[E_CYCLES if e else F_CYCLES] += c.cycles
+            work[E_INS if e else F_INS] += c.instructions
+            work[E_CYC_CPU if e else F_CYC_CPU] += c.counted_cpu_ns
+        if not delta.classes and self._core_classes.is_hybrid:
+            self.is_estimated = self.tells_placement = True
+            where = self._core_classes.classes_of(delta.last_cpu)
+            e_mask = np.array([*self._efficient, False])[where]  # the last entry answers for -1
+            work[E_CPU] = np.where(e_mask, delta.cpu_ns, 0)
+            work[F_CPU] = np.where(e_mask | (where < 0), 0, delta.cpu_ns)
+        return work
+
+
+def _is_whole(tick: ThreadTick) -> bool:
+    """Whether all columns have an entry for every thread of the tick."""
+    n = len(tick.index)
+    columns = [tick.cpu_ns, tick.run_delay_ns, tick.slices, tick.last_cpu]
+    for c in tick.classes:
+        columns += [c.cpu_ns, c.cycles, c.instructions]
+        columns += [times for times in (c.enabled_ns, c.running_ns) if times is not None]
+    return all(len(column) == n for column in columns)
+
+
+def _by_name(slot: Ints, work: Ints) -> tuple[Ints, Ints]:
+    """Columns of threads of one name added up; names in rising order."""
+    numbers, position = np.unique(slot, return_inverse=True)
+    if len(numbers) == len(slot):
+        return numbers, work[:, np.argsort(slot)]
+    out = np.zeros((ROWS, len(numbers)), np.int64)
+    np.add.at(out, (slice(None), position), work)
+    return numbers, out
+
+
+def totals(parts: Iterable[tuple[Ints, Ints]], names: int) -> Ints:
+    """Sum of several ticks' work, dense: (ROWS, names)."""
+    out = np.zeros((ROWS, names), np.int64)
+    for numbers, work in parts:
+        out[:, numbers] += work
+    return out
