@@ -8,7 +8,6 @@ checksum before it gets here.
 
 from __future__ import annotations
 
-import json
 import zlib
 from collections.abc import Sequence
 
@@ -33,11 +32,13 @@ from livemon.session.columns import (
     get_bytes,
     get_floats,
     get_ints,
+    get_json,
     get_steps,
     get_texts,
     put_bytes,
     put_floats,
     put_ints,
+    put_json,
     put_steps,
     put_texts,
     put_varint,
@@ -53,7 +54,7 @@ def dump_batch(batch: Batch, level: int = 1) -> bytes:
     put_varint(out, len(batch.rows))
     for kind, rows in batch.rows.items():
         out.append(kind)
-        put_bytes(out, json.dumps(rows, separators=(",", ":")).encode())
+        put_json(out, rows)
     out.append(bool(batch.timings.arrival))
     if batch.timings.arrival:
         _put_timings(out, batch.timings)
@@ -77,7 +78,7 @@ def load_batch(data: bytes) -> Batch:
         batch = Batch(bytearray(get_bytes(cursor)), list(get_ints(cursor)), state=_get_state(cursor))
         for _ in range(cursor.varint()):
             kind = cursor.byte()
-            batch.rows[kind] = [tuple(row) for row in json.loads(get_bytes(cursor))]
+            batch.rows[kind] = [tuple(row) for row in get_json(cursor)]
         if cursor.byte():
             batch.timings = _get_timings(cursor)
         if cursor.byte():
@@ -89,15 +90,11 @@ def load_batch(data: bytes) -> Batch:
     return batch
 
 
-def _put_json(out: bytearray, value: object) -> None:
-    put_bytes(out, json.dumps(value, separators=(",", ":")).encode())
-
-
 def _put_state(out: bytearray, state: Chain | None) -> None:
     out.append(state is not None)
     if state is None:
         return
-    _put_json(out, [state.tick_ns, list(state.columns)])
+    put_json(out, [state.tick_ns, list(state.columns)])
     for held in state.columns.values():
         indices = sorted(held)
         put_steps(out, indices)
@@ -109,7 +106,7 @@ def _put_state(out: bytearray, state: Chain | None) -> None:
 def _get_state(cursor: Cursor) -> Chain | None:
     if not cursor.byte():
         return None
-    tick_ns, keys = json.loads(get_bytes(cursor))
+    tick_ns, keys = get_json(cursor)
     state = Chain(tick_ns=tick_ns)
     for key in keys:
         indices = get_steps(cursor)
@@ -119,7 +116,7 @@ def _get_state(cursor: Cursor) -> Chain | None:
 
 
 def _put_timings(out: bytearray, timings: Timings) -> None:
-    _put_json(out, list(timings.shapes))
+    put_json(out, list(timings.shapes))
     put_ints(out, timings.shape_of)
     put_steps(out, timings.arrival)
     put_ints(out, timings.lag)
@@ -148,7 +145,7 @@ def _put_timings(out: bytearray, timings: Timings) -> None:
 def _get_timings(cursor: Cursor) -> Timings:
     shapes: list[TimingShape] = [
         (source, time_from, stream, tuple(names), tuple(keys), has)
-        for source, time_from, stream, names, keys, has in json.loads(get_bytes(cursor))
+        for source, time_from, stream, names, keys, has in get_json(cursor)
     ]
     timings = Timings(
         shape_of=list(get_ints(cursor)),
@@ -180,7 +177,7 @@ def _get_timings(cursor: Cursor) -> Timings:
 
 
 def _put_ticks(out: bytearray, ticks: Ticks) -> None:
-    _put_json(out, [ticks.shapes, list(ticks.columns)])
+    put_json(out, [ticks.shapes, list(ticks.columns)])
     put_ints(out, ticks.shape_of)
     put_steps(out, ticks.arrival)
     put_ints(out, ticks.late)
@@ -191,7 +188,7 @@ def _put_ticks(out: bytearray, ticks: Ticks) -> None:
 
 
 def _get_ticks(cursor: Cursor) -> Ticks:
-    listed, keys = json.loads(get_bytes(cursor))
+    listed, keys = get_json(cursor)
     shapes: list[TickShape] = [
         (is_keyframe, tuple((core_class, flags) for core_class, flags in classes)) for is_keyframe, classes in listed
     ]
@@ -209,12 +206,12 @@ def _get_ticks(cursor: Cursor) -> Ticks:
 
 
 def _put_machines(out: bytearray, machines: Machines) -> None:
-    _put_json(out, machines.shapes)
+    put_json(out, machines.shapes)
     put_ints(out, machines.shape_of)
     put_steps(out, machines.arrival)
     put_ints(out, machines.values)
 
 
 def _get_machines(cursor: Cursor) -> Machines:
-    shapes = [tuple(names) for names in json.loads(get_bytes(cursor))]
+    shapes = [tuple(names) for names in get_json(cursor)]
     return Machines(shapes, list(get_ints(cursor)), get_steps(cursor), list(get_ints(cursor)))

@@ -15,6 +15,7 @@ from array import array
 from collections.abc import Sequence
 from itertools import accumulate
 from operator import sub
+from typing import Any
 
 _EMPTY, _SAME, _JSON = 0, 1, 2
 _WIDTHS = (("b", 1 << 7), ("h", 1 << 15), ("i", 1 << 31), ("q", 1 << 63))
@@ -86,6 +87,16 @@ def get_bytes(cursor: Cursor) -> bytes:
     return cursor.take(cursor.varint())
 
 
+def put_json(out: bytearray, value: object) -> None:
+    """Append a JSON value; every ``str`` comes back as it was, lone surrogates of odd file names too."""
+    put_bytes(out, json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass"))
+
+
+def get_json(cursor: Cursor) -> Any:
+    """Read what ``put_json`` wrote."""
+    return json.loads(get_bytes(cursor).decode("utf-8", "surrogatepass"))
+
+
 def put_ints(out: bytearray, values: Sequence[int]) -> None:
     """Append a column of integers."""
     if not values:
@@ -100,7 +111,7 @@ def put_ints(out: bytearray, values: Sequence[int]) -> None:
     letter = next((letter for letter, limit in _WIDTHS if -limit <= low and high < limit), None)
     if letter is None:
         out.append(_JSON)
-        put_bytes(out, json.dumps(list(values)).encode())
+        put_json(out, list(values))
         return
     narrow = array(letter, values)
     if _IS_BIG_ENDIAN:
@@ -123,7 +134,7 @@ def get_ints(cursor: Cursor) -> Sequence[int]:
         number = ~(value >> 1) if value & 1 else value >> 1
         return array("q", (number,)) * count if -(1 << 63) <= number < 1 << 63 else [number] * count
     if code == _JSON:
-        listed: list[int] = json.loads(get_bytes(cursor))
+        listed: list[int] = get_json(cursor)
         return listed
     letter = _TYPES.get(code)
     if letter is None:
@@ -161,20 +172,15 @@ def put_texts(out: bytearray, values: Sequence[str]) -> None:
     first = values[0]
     if len(values) > 1 and values.count(first) == len(values):
         out.append(_TEXT_SAME)
-        put_bytes(out, json.dumps(first).encode())
+        put_json(out, first)
         return
     joined = _SEPARATOR.join(values)
     if joined.count(_SEPARATOR) == len(values) - 1:
-        try:
-            data = joined.encode()
-        except UnicodeEncodeError:
-            pass
-        else:
-            out.append(_JOINED)
-            put_bytes(out, data)
-            return
+        out.append(_JOINED)
+        put_bytes(out, joined.encode("utf-8", "surrogatepass"))
+        return
     out.append(_TEXT_JSON)
-    put_bytes(out, json.dumps(list(values)).encode())
+    put_json(out, list(values))
 
 
 def get_texts(cursor: Cursor) -> list[str]:
@@ -182,13 +188,13 @@ def get_texts(cursor: Cursor) -> list[str]:
     count = cursor.varint()
     if not count:
         return []
-    mode, data = cursor.byte(), get_bytes(cursor)
+    mode = cursor.byte()
     if mode == _JOINED:
-        return data.decode().split(_SEPARATOR)
+        return get_bytes(cursor).decode("utf-8", "surrogatepass").split(_SEPARATOR)
     if mode == _TEXT_SAME:
-        return [json.loads(data)] * count
+        return [get_json(cursor)] * count
     if mode == _TEXT_JSON:
-        texts: list[str] = json.loads(data)
+        texts: list[str] = get_json(cursor)
         return texts
     raise ColumnError(f"unknown text column {mode}")
 

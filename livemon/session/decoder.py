@@ -206,7 +206,7 @@ def _add_up(ticks: Ticks, chain: Chain) -> dict[str, array[int]]:
             mine = index if all(has) else index[np.repeat(np.array(has)[shape_of], counts)]
             order = np.argsort(mine, kind="stable")
             threads = mine[order]
-            starts = np.flatnonzero(np.concatenate(([True], threads[1:] != threads[:-1])))
+            starts = np.flatnonzero(np.diff(threads, prepend=threads[:1] - 1))
             sizes = np.diff(np.append(starts, len(threads)))
             orders[has] = order, starts, sizes, threads[starts].tolist()
         order, starts, sizes, names = orders[has]
