@@ -18,7 +18,8 @@ from livemon.collect.processes import describe
 from livemon.collect.threads import SamplingOptions, ThreadSampler, open_sampler
 from livemon.collect.topology import read_topology
 from livemon.model.clock import Clock, WallMapping
-from livemon.model.facts import SessionFacts
+from livemon.model.errors import TargetError
+from livemon.model.facts import SessionFacts, Target
 from livemon.model.samples import Lost, Mark, Note, Sample, SelfSample, TargetEvent
 from livemon.record_clock import ClockWatch
 from livemon.record_logs import LogReader
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 LOG_POLL_NS = 30_000_000
 SECOND_NS = 1_000_000_000
 MARKS_NS = 200_000_000
-GRACE_NS = 1_000_000_000
+GRACE_NS = 400_000_000
 """Logs are read on for so long after the target has ended: its last lines come late."""
 STALLED_NS = 2_000_000_000
 """A tick later than this is told as a gap of its own."""
@@ -56,8 +57,9 @@ class Recorder:
         self._wall = WallMapping()
         self._clocks = ClockWatch(clock, self._wall)
         self._logs = LogReader(config.logs, config.parse, config.mark_patterns, clock, self._wall)
-        targets = tuple(describe(pid) for pid in config.pids)
-        self._sampler = self._open_sampler()
+        self._child_end: TargetEvent | None = None
+        self._batch: list[Sample] = []
+        targets, self._sampler = self._open_sampler()
         self._pressure = PressureSampler(config.pids, "/", clock)
         self._metrics = _metrics(config)
         facts = SessionFacts(
@@ -86,21 +88,29 @@ class Recorder:
         self._lost_ticks = 0
         self._gone_ns: int | None = None
         self._child_status: int | None = None
-        self._child_end: TargetEvent | None = None
         self._has_told_end = False
-        self._batch: list[Sample] = []
         self.end_reason = ""
         """Why there is nothing more to record; empty while there is."""
 
-    def _open_sampler(self) -> ThreadSampler | None:
-        if not self._config.pids:
-            return None
+    def _open_sampler(self) -> tuple[tuple[Target, ...], ThreadSampler | None]:
+        """The processes and what samples them; a short command may be over by now."""
+        config, child = self._config, self._config.child_pid
         options = SamplingOptions(
-            interval_ns=self._config.interval_ns,
-            counters=self._config.counters,
-            max_cpu_percent=self._config.max_cpu_percent,
+            interval_ns=config.interval_ns, counters=config.counters, max_cpu_percent=config.max_cpu_percent
         )
-        return open_sampler(self._config.pids, options=options, clock=self._clock)
+        others = tuple(pid for pid in config.pids if pid != child)
+        targets = tuple(describe(pid) for pid in others)
+        if child is not None:
+            try:
+                sampler = open_sampler((*others, child), options=options, clock=self._clock)
+                return (*targets, describe(child)), sampler
+            except TargetError:
+                now_ns, name = self._clock.monotonic_ns(), config.child_name
+                targets = (*targets, Target(child, name))
+                self._batch.append(TargetEvent(now_ns, child, name, "found"))
+                self._child_end = TargetEvent(now_ns, child, name, "exited", None, "before its threads could be read")
+        sampler = open_sampler(others, options=options, clock=self._clock) if others else None
+        return targets, sampler
 
     @property
     def waitable_fds(self) -> tuple[int, ...]:
@@ -121,8 +131,8 @@ class Recorder:
         now_ns = self._clock.monotonic_ns()
         if self._sampler is not None and self._ticks.is_due(now_ns):
             self._tick(self._sampler, now_ns)
-            if self._child_status is not None:
-                self._tell_child_end()
+        if self._child_status is not None:
+            self._tell_child_end()
         has_old_lines = self._logs.logs.is_catching_up
         if has_old_lines or self.waitable_fds or self._log_pace.is_due(now_ns):
             self._log_pace.take(now_ns)
@@ -250,8 +260,8 @@ class Recorder:
 
     def _look_for_end(self, now_ns: int) -> None:
         """Find out whether there is anything left to record."""
-        if self._sampler is not None:
-            if self._sampler.is_anything_alive:
+        if self._sampler is not None or self._child_end is not None:
+            if self._sampler is not None and self._sampler.is_anything_alive:
                 self._gone_ns = None
             elif self._gone_ns is None:
                 self._gone_ns = now_ns

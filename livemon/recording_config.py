@@ -24,6 +24,7 @@ class RecordingConfig:
     pids: tuple[int, ...] = ()
     child_pid: int | None = None
     """The process that the caller started and will tell the exit status of."""
+    child_name: str = ""
     logs: tuple[LogRequest, ...] = ()
     """Descriptors in them are inherited."""
     metrics_urls: tuple[str, ...] = ()

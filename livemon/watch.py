@@ -58,33 +58,45 @@ def watch(watched: Watched, options: WatchOptions) -> int:
     if not options.headless and not options.web:
         _check_terminal()
     with _session_place(watched, options) as session_path:
-        recorder = RecorderProcess(inherit=watched.inherited_fds)
-        child: Child | None = None
-        try:
-            if watched.command:
-                output = Path(f"{session_path}-out")
-                child = Child(watched.command, output, dies_with_parent=watched.is_ours, reads_stdin=options.headless)
-            recorder.configure(_config(watched, options, session_path, child))
-        except BaseException:
-            recorder.abandon()
-            if child is not None:
-                child.stop()
-            raise
-        return _Watching(watched, options, recorder, child).run()
+        watching = _Watching(watched, options)
+        with watching.signals() if options.headless else contextlib.nullcontext():
+            watching.start(session_path)
+            return watching.run()
 
 
 class _Watching:
     """One watch while it runs: who ends when, and with what exit code."""
 
-    def __init__(self, watched: Watched, options: WatchOptions, recorder: RecorderProcess, child: Child | None) -> None:
+    def __init__(self, watched: Watched, options: WatchOptions) -> None:
         self._watched = watched
         self._options = options
-        self._recorder = recorder
-        self._child = child
+        self._recorder = RecorderProcess(inherit=watched.inherited_fds)
+        self._child: Child | None = None
         self._waiter: threading.Thread | None = None
         self._interrupted: int | None = None
         self._is_time_over = False
         self._status: int | None = None
+
+    def start(self, session_path: Path) -> None:
+        """Start the command, if there is one, and the recording.
+
+        Raises:
+            LivemonError: one of them can't be started; nothing is left behind.
+        """
+        try:
+            if self._watched.command:
+                self._child = Child(
+                    self._watched.command,
+                    Path(f"{session_path}-out"),
+                    dies_with_parent=self._watched.is_ours,
+                    reads_stdin=self._options.headless,
+                )
+            self._recorder.configure(_config(self._watched, self._options, session_path, self._child))
+        except BaseException:
+            self._recorder.abandon()
+            if self._child is not None:
+                self._child.stop()
+            raise
 
     def run(self) -> int:
         """Show until it is over; then leave nothing behind but the recording."""
@@ -125,9 +137,7 @@ class _Watching:
     def _headless(self) -> int:
         from livemon.headless import Headless
 
-        with self._signals():
-            view = Headless(self._recorder.session_path, self._options)
-            outcome = view.follow(self._is_over)
+        outcome = Headless(self._recorder.session_path, self._options).follow(self._is_over)
         self._say_where(outcome)
         if self._interrupted is not None:
             return EXIT_INTERRUPTED if self._interrupted == signal.SIGINT else 128 + self._interrupted
@@ -156,7 +166,7 @@ class _Watching:
         return not self._recorder.is_running
 
     @contextlib.contextmanager
-    def _signals(self) -> Iterator[None]:
+    def signals(self) -> Iterator[None]:
         """Pass signals on to the command; without one they end the watch."""
 
         def handle(number: int, _frame: FrameType | None) -> None:
@@ -213,7 +223,7 @@ class _Watching:
                 f"{self._watched.name} (pid {child.pid}) goes on and is recorded; Ctrl-C is passed on to it; "
                 f"screens: livemon attach {path}"
             )
-        with self._signals():
+        with self.signals():
             while child.poll() is None:
                 with contextlib.suppress(InterruptedError):
                     assert self._waiter is not None
@@ -237,6 +247,7 @@ def _config(watched: Watched, options: WatchOptions, session_path: Path, child: 
         origin=watched.origin,
         pids=watched.pids if child is None else (child.pid, *watched.pids),
         child_pid=None if child is None else child.pid,
+        child_name=watched.name if child is not None else "",
         logs=logs,
         metrics_urls=options.metrics_urls,
         parse=options.parse,

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from livemon.model.errors import SessionError
 from livemon.model.samples import Sample
 from livemon.session.reader import SessionReader
 
@@ -53,7 +54,11 @@ def children(pid: int) -> list[int]:
 
 
 def samples_of(path: Path | str) -> list[Sample]:
-    reader = SessionReader(path)
+    """What is in a session so far; nothing while it is being made."""
+    try:
+        reader = SessionReader(path)
+    except SessionError:
+        return []
     try:
         return reader.read_new()
     finally:

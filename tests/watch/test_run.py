@@ -19,7 +19,7 @@ def test_it_exits_with_the_commands_status_and_records_all_of_it(tmp_path: Path)
     session = tmp_path / "s.livemon"
     stop = tmp_path / "stop"
     with livemon("run", "--headless", "--record", str(session), *command(stop, 3), state=tmp_path) as process:
-        wait_for(lambda: session.exists() and len(of_type(samples_of(session), TimingRecord)) > 20)
+        wait_for(lambda: len(of_type(samples_of(session), TimingRecord)) > 20)
         stop.touch()
         _, err = process.communicate(timeout=30)
     assert process.returncode == 3, err
@@ -64,7 +64,7 @@ def test_signals_go_on_to_the_command(tmp_path: Path, number: int, expected: int
     never = tmp_path / "never"
     script = ["--", "sh", "-c", f'while [ ! -e "{never}" ]; do sleep 0.05; done']
     with livemon("run", "--headless", "--record", str(session), *script, state=tmp_path) as process:
-        wait_for(lambda: session.exists() and of_type(samples_of(session), ThreadTick))
+        wait_for(lambda: of_type(samples_of(session), ThreadTick))
         process.send_signal(number)
         _, err = process.communicate(timeout=30)
     assert process.returncode == expected, err
@@ -100,7 +100,7 @@ def test_the_command_outlives_a_killed_viewer(tmp_path: Path) -> None:
     session = tmp_path / "s.livemon"
     stop = tmp_path / "stop"
     with livemon("run", "--headless", "--record", str(session), *command(stop, 0), state=tmp_path) as process:
-        wait_for(lambda: session.exists() and len(of_type(samples_of(session), TimingRecord)) > 5)
+        wait_for(lambda: len(of_type(samples_of(session), TimingRecord)) > 5)
         target = next(e.pid for e in of_type(samples_of(session), TargetEvent) if e.event == "found")
         recorder = next(pid for pid in children(process.pid) if pid != target)
         process.kill()
@@ -117,7 +117,7 @@ def test_a_killed_recorder_is_told_and_the_command_goes_on(tmp_path: Path) -> No
     session = tmp_path / "s.livemon"
     stop = tmp_path / "stop"
     with livemon("run", "--headless", "--record", str(session), *command(stop, 0), state=tmp_path) as process:
-        wait_for(lambda: session.exists() and len(of_type(samples_of(session), TimingRecord)) > 5)
+        wait_for(lambda: len(of_type(samples_of(session), TimingRecord)) > 5)
         target = next(e.pid for e in of_type(samples_of(session), TargetEvent) if e.event == "found")
         recorder = next(pid for pid in children(process.pid) if pid != target)
         import os
