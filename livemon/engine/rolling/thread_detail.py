@@ -1,0 +1,149 @@
+"""One thread over the window: waiting, CPU per unit, IPC and cycle rate per bucket, figures by core class, facts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from livemon.engine.core_classes import CoreClasses
+from livemon.engine.rolling.grid import Doubles, Grid
+from livemon.engine.rolling.stage_rings import StageRing
+from livemon.engine.rolling.stage_rows import optional
+from livemon.engine.rolling.thread_rings import (
+    COUNTED,
+    CPU,
+    CYCLES,
+    DELAY,
+    HOPS,
+    INSTRUCTIONS,
+    ROWS,
+    SECOND,
+    ThreadRings,
+)
+from livemon.engine.rolling.thread_rows import IPC_FLOOR_NS, NO_COUNTERS, NO_CPU, ThreadBook
+from livemon.engine.tick_deltas import TickDeltas
+from livemon.model.samples import Samples, ThreadTick
+from livemon.model.snapshot import Figure, Quality, ThreadDetail, ThreadRow
+
+
+def thread_detail(
+    book: ThreadBook,
+    row: ThreadRow,
+    rings: ThreadRings,
+    cores: CoreClasses,
+    grid: Grid,
+    at_ns: int,
+    unit_rings: Sequence[StageRing],
+    ticks: Samples,
+) -> ThreadDetail:
+    """The detail of the thread whose row is given; arguments as in ``RollingView.thread_detail``."""
+    sums = _per_column(rings, row.index, grid, at_ns)
+    units = _units_per_column(unit_rings, grid, at_ns)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        both = sums[CPU] + sums[DELAY]
+        wait = np.where(both > 0, 100.0 * sums[DELAY] / both, np.nan)
+        per_unit = np.where(units > 0, sums[CPU] / 1e6 / units, np.nan)
+        enough = sums[COUNTED] >= IPC_FLOOR_NS
+        ipc = np.where(enough & (sums[CYCLES] > 0), sums[INSTRUCTIONS] / sums[CYCLES], np.nan)
+        rate = np.where(enough, sums[CYCLES] / sums[COUNTED], np.nan)
+    if row.wait_percent.value is None and not sums[DELAY].any():
+        wait[:] = np.nan
+    wait_s, unit_s, ipc_s, rate_s = (grid.series(v, v) for v in map(optional, (wait, per_unit, ipc, rate)))
+    return ThreadDetail(
+        row=row,
+        wait_percent=wait_s,
+        cpu_ms_per_unit=unit_s,
+        ipc=ipc_s,
+        cycles_per_ns=rate_s,
+        per_class=_per_class(row.index, rings, cores, ticks),
+        facts=_facts(book, row, at_ns, float(sums[CPU].sum()), int(sums[HOPS].sum())),
+    )
+
+
+def _per_column(rings: ThreadRings, index: int, grid: Grid, at_ns: int) -> Doubles:
+    """The thread's sums per bucket, (ROWS, columns)."""
+    out = np.zeros((ROWS, grid.columns))
+    for block in rings.blocks(grid.start_ns, min(grid.end_ns, at_ns), grid.bucket_ns):
+        column = grid.column(block.end_ns - 1)
+        if 0 <= column < grid.columns:
+            out[:, column] += block.rows[:, block.index == index].sum(axis=1)
+    return out
+
+
+def _units_per_column(rings: Sequence[StageRing], grid: Grid, at_ns: int) -> Doubles:
+    out = np.zeros(grid.columns)
+    for ring in rings:
+        raw = ring.raw(grid.start_ns, at_ns)
+        if raw is not None:
+            column = raw[0] // grid.bucket_ns - grid.first_bucket
+            out += np.bincount(column[(column >= 0) & (column < grid.columns)], minlength=grid.columns)
+            continue
+        for begin_ns, cell in ring.cells(grid.start_ns, at_ns, grid.bucket_ns)[1]:
+            column_of = grid.column(begin_ns)
+            if 0 <= column_of < grid.columns:
+                out[column_of] += cell.n
+    return out
+
+
+def _per_class(
+    index: int, rings: ThreadRings, cores: CoreClasses, ticks: Samples
+) -> tuple[tuple[str, Figure, Figure, Figure], ...]:
+    """(class, share of CPU time, IPC, cycles per ns) over the ticks given."""
+    deltas = TickDeltas()
+    cpu: dict[str, float] = dict.fromkeys(rings.class_names, 0.0)
+    counts = {name: np.zeros(3) for name in cpu}
+    is_scaled = False
+    for tick in ticks:
+        if not isinstance(tick, ThreadTick):
+            continue
+        delta = deltas.update(tick)
+        at = np.flatnonzero(delta.index == index)
+        if not len(at):
+            continue
+        if delta.classes:
+            for c in delta.classes:
+                cpu[c.core_class] = cpu.get(c.core_class, 0.0) + float(c.cpu_ns[at].sum())
+                sums = counts.setdefault(c.core_class, np.zeros(3))
+                sums += (c.cycles[at].sum(), c.instructions[at].sum(), c.counted_cpu_ns[at].sum())
+                is_scaled = is_scaled or c.is_scaled
+        else:
+            for position in cores.classes_of(delta.last_cpu[at]).tolist():
+                if position >= 0:
+                    cpu[cores.names[position]] = cpu.get(cores.names[position], 0.0) + float(delta.cpu_ns[at].sum())
+    whole = sum(cpu.values())
+    if not whole:
+        return ()
+    quality: Quality = "measured" if rings.is_exact else "estimated"
+    reason = "" if rings.is_exact else "from the CPU it was seen on at each tick"
+    counted: Quality = "scaled" if is_scaled else "measured"
+    rows = []
+    for name, ns in cpu.items():
+        cycles, instructions, counted_ns = counts.get(name, np.zeros(3)).tolist()
+        ipc = rate = NO_CPU if rings.is_exact else NO_COUNTERS
+        if counted_ns >= IPC_FLOOR_NS and cycles > 0:
+            ipc, rate = Figure(instructions / cycles, counted), Figure(cycles / counted_ns, counted)
+        rows.append((name, Figure(ns / whole, quality, reason), ipc, rate))
+    return tuple(rows)
+
+
+def _facts(book: ThreadBook, row: ThreadRow, at_ns: int, cpu_ns: float, hops: int) -> tuple[tuple[str, str], ...]:
+    """What changes rarely, as (name, text)."""
+    info = book.infos[row.index]
+    facts = [("pid / tid", f"{row.pid} / {row.tid}")]
+    for name, value in (
+        ("process", row.process),
+        ("affinity", f"CPUs {info.affinity}" if info.affinity else ""),
+        ("policy", info.policy or ""),
+        ("nice", "" if info.nice is None else str(info.nice)),
+        ("cgroup", info.cgroup or ""),
+    ):
+        if value:
+            facts.append((name, value))
+    facts.append(("first seen", f"{max(at_ns - book.born_ns(row.index), 0) / SECOND:.1f} s before"))
+    gone = book.gone_ns(row.index)
+    if gone is not None and gone <= at_ns:
+        facts.append(("ended", f"{(at_ns - gone) / SECOND:.1f} s before"))
+    facts.append(("CPU time in the window", f"{cpu_ns / 1e6:.1f} ms"))
+    facts.append(("CPU changes in the window", f"{hops} seen between samples"))
+    return tuple(facts)

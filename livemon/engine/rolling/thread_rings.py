@@ -1,0 +1,261 @@
+"""What all threads did, in rings of ever coarser time: ticks, 1 s, 10 s, 1 min, 10 min.
+
+A block holds the threads that ran in its stretch as one float32 matrix, so a view over thousands of
+threads is a handful of array operations. Sums add up exactly from level to level; the lowest and
+highest CPU percent of a tick survive as such, so peaks are kept at every zoom. Every level drops its
+oldest blocks beyond its bytes; a coarser level reaches further back.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from livemon.engine.core_classes import CoreClasses
+from livemon.engine.tick_deltas import TickDelta
+
+Floats = npt.NDArray[np.float32]
+Ints = npt.NDArray[np.int64]
+
+CPU, DELAY, HOPS, LISTED, CYCLES, INSTRUCTIONS, COUNTED, LOW, HIGH = range(9)
+"""Rows of a block: CPU ns, run-queue delay ns, CPU changes, ticks it ran in, cycles, instructions, CPU ns that goes
+with them, lowest and highest CPU percent of those ticks. Then CPU ns by core class."""
+CLASSES = 9
+MAX_CLASSES = 4
+ROWS = CLASSES + MAX_CLASSES
+_SUMS = [row for row in range(ROWS) if row not in (LOW, HIGH)]
+
+SECOND = 1_000_000_000
+WIDTHS_NS: tuple[int, ...] = (0, SECOND, 10 * SECOND, 60 * SECOND, 600 * SECOND)
+"""Width of a block at each level; 0: one tick."""
+BYTES: tuple[int, ...] = (16 << 20, 12 << 20, 8 << 20, 6 << 20, 4 << 20)
+"""What each level may hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A stretch of time."""
+
+    start_ns: int
+    end_ns: int
+    ticks: int
+    index: npt.NDArray[np.int32]
+    """(threads,) indexes of the threads that ran."""
+    rows: Floats
+    """(ROWS, threads)."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held."""
+        return int(self.index.nbytes + self.rows.nbytes) + 200
+
+
+class _Level:
+    """Blocks of one width."""
+
+    def __init__(self, width_ns: int, max_bytes: int) -> None:
+        self.width_ns = width_ns
+        self._max_bytes = max_bytes
+        self._bytes = 0
+        self.blocks: deque[Block] = deque()
+        self.has_dropped = False
+        self._sum: Floats = np.zeros((ROWS, 64), np.float32)
+        self._sum[LOW] = np.inf
+        self._open: tuple[int, int] | None = None
+        self._open_until_ns = 0
+        self._ticks = 0
+
+    def add(self, block: Block) -> Block | None:
+        """Take a finer block; returns a block of this level if one is complete with it."""
+        if not self.width_ns:
+            self._keep(block)
+            return block
+        done = None
+        # A block belongs where it ends: a tick tells of the time before it.
+        bucket = (block.end_ns - 1) // self.width_ns
+        if self._open is not None and bucket != self._open[0]:
+            done = self.unfinished()
+            if done is not None:
+                self._keep(done)
+                self._sum[:, done.index] = 0.0
+                self._sum[LOW, done.index] = np.inf
+            self._open = None
+        if self._open is None:
+            self._open = (bucket, block.start_ns)
+            self._ticks = 0
+        self._open_until_ns = block.end_ns
+        self._ticks += block.ticks
+        if len(block.index):
+            highest = int(block.index.max())
+            if highest >= self._sum.shape[1]:
+                grown = np.zeros((ROWS, 2 * highest), np.float32)
+                grown[LOW] = np.inf
+                grown[:, : self._sum.shape[1]] = self._sum
+                self._sum = grown
+            index = block.index
+            low, high = self._sum[LOW, index], self._sum[HIGH, index]
+            self._sum[:, index] += block.rows
+            self._sum[LOW, index] = np.minimum(low, block.rows[LOW])
+            self._sum[HIGH, index] = np.maximum(high, block.rows[HIGH])
+        return done
+
+    def unfinished(self) -> Block | None:
+        """What the open stretch holds so far."""
+        if self._open is None:
+            return None
+        index = np.flatnonzero(self._sum[LISTED]).astype(np.int32)
+        return Block(self._open[1], self._open_until_ns, self._ticks, index, self._sum[:, index])
+
+    def _keep(self, block: Block) -> None:
+        self.blocks.append(block)
+        self._bytes += block.nbytes
+        while self._bytes > self._max_bytes and len(self.blocks) > 1:
+            self._bytes -= self.blocks.popleft().nbytes
+            self.has_dropped = True
+
+    def between(self, start_ns: int, end_ns: int) -> list[Block]:
+        """Blocks that end in ``(start_ns, end_ns]``, the open one included."""
+        found: list[Block] = []
+        for block in reversed(self.blocks):
+            if block.end_ns <= start_ns:
+                break
+            if block.end_ns <= end_ns:
+                found.append(block)
+        found.reverse()
+        last = self.unfinished() if self.width_ns else None
+        if last is not None and start_ns < last.end_ns <= end_ns:
+            found.append(last)
+        return found
+
+    def reaches(self, start_ns: int) -> bool:
+        """Whether everything since ``start_ns`` is still held."""
+        return not self.has_dropped or (bool(self.blocks) and self.blocks[0].start_ns <= start_ns)
+
+
+class ThreadRings:
+    """The rings of one session.
+
+    Args:
+        cores: Core classes, for placement by last CPU where there are no per-class counters.
+        levels: How many levels; 1 for a short stretch that was read back.
+    """
+
+    def __init__(self, cores: CoreClasses, levels: int = len(WIDTHS_NS), *, is_bounded: bool = True) -> None:
+        self._cores = cores
+        self._levels = [
+            _Level(WIDTHS_NS[k], BYTES[k] if is_bounded else 1 << 40) for k in range(levels)
+        ]  # fmt: skip
+        self.class_names: list[str] = list(cores.names[:MAX_CLASSES])
+        self.is_exact = False
+        """Core classes come from per-class counters."""
+        self.newest_ns = 0
+        self._last_cpu: Ints = np.full(64, -1, np.int64)
+        self.has_delay: npt.NDArray[np.bool_] = np.zeros(64, np.bool_)
+        self.has_where: npt.NDArray[np.bool_] = np.zeros(64, np.bool_)
+        self.has_counters: npt.NDArray[np.bool_] = np.zeros(64, np.bool_)
+        self.is_scaled = False
+
+    @property
+    def last_cpu(self) -> Ints:
+        """Newest CPU number by thread index; -1 unknown."""
+        return self._last_cpu
+
+    def update(self, delta: TickDelta) -> None:
+        """Take a tick."""
+        self.newest_ns = delta.arrival_ns
+        index = delta.index
+        n = len(index)
+        if n:
+            self._grow(int(index.max()) + 1)
+            self._last_cpu[index] = np.where(delta.last_cpu >= 0, delta.last_cpu, self._last_cpu[index])
+            self.has_delay[index] |= delta.delay_known
+            self.has_where[index] |= delta.last_cpu >= 0
+        if not delta.dt_ns:
+            return
+        rows = np.zeros((ROWS, n), np.float32)
+        rows[CPU] = delta.cpu_ns
+        rows[DELAY] = delta.delay_ns
+        rows[HOPS] = delta.hops
+        rows[LISTED] = 1.0
+        rows[LOW] = rows[HIGH] = rows[CPU] * (100.0 / delta.dt_ns)
+        if delta.classes:
+            self.is_exact = True
+            for c in delta.classes:
+                rows[CYCLES] += c.cycles
+                rows[INSTRUCTIONS] += c.instructions
+                rows[COUNTED] += c.counted_cpu_ns
+                k = self._class(c.core_class)
+                if k is not None:
+                    rows[CLASSES + k] += c.cpu_ns
+                self.is_scaled = self.is_scaled or c.is_scaled
+            if n:
+                self.has_counters[index] |= rows[COUNTED] > 0
+        elif self.class_names and n:
+            where = self._cores.classes_of(delta.last_cpu)
+            for k in range(len(self.class_names)):
+                rows[CLASSES + k] = np.where(where == k, rows[CPU], 0)
+        block: Block | None = Block(
+            delta.arrival_ns - delta.dt_ns, delta.arrival_ns, 1, index.astype(np.int32), rows
+        )  # fmt: skip
+        for level in self._levels:
+            if block is None:
+                break
+            block = level.add(block)
+
+    def _class(self, name: str) -> int | None:
+        if name not in self.class_names:
+            if len(self.class_names) >= MAX_CLASSES:
+                return None
+            self.class_names.append(name)
+        return self.class_names.index(name)
+
+    def _grow(self, need: int) -> None:
+        size = len(self._last_cpu)
+        if need > size:
+            more = max(2 * size, need) - size
+            self._last_cpu = np.concatenate([self._last_cpu, np.full(more, -1, np.int64)])
+            no = np.zeros(more, np.bool_)
+            self.has_delay = np.concatenate([self.has_delay, no])
+            self.has_where = np.concatenate([self.has_where, no])
+            self.has_counters = np.concatenate([self.has_counters, no])
+
+    def reaches(self, start_ns: int, bucket_ns: int) -> bool:
+        """Whether a view from ``start_ns`` with such buckets can be drawn in full detail."""
+        return self._best(start_ns, bucket_ns)[1]
+
+    def _best(self, start_ns: int, bucket_ns: int) -> tuple[_Level, bool]:
+        """The coarsest level that is fine enough and reaches back far enough; else the finest that reaches."""
+        fine = [level for level in self._levels if level.width_ns <= bucket_ns and level.reaches(start_ns)]
+        if fine:
+            return fine[-1], True
+        reaching = [level for level in self._levels if level.reaches(start_ns)]
+        return (reaching or self._levels[-1:])[0], False
+
+    def blocks(self, start_ns: int, end_ns: int, bucket_ns: int) -> list[Block]:
+        """Blocks for a view of ``(start_ns, end_ns]``, each within one bucket where that is still held."""
+        level = self._best(start_ns, bucket_ns)[0]
+        found = level.between(start_ns, end_ns)
+        # Coarser levels know of a stretch only when it is complete: the newest part comes from finer ones.
+        finer = self._levels[: self._levels.index(level)]
+        last_ns = found[-1].end_ns if found else start_ns
+        for other in reversed(finer):
+            rest = [block for block in other.between(last_ns, end_ns) if block.start_ns >= last_ns]
+            if rest:
+                found += rest
+                last_ns = rest[-1].end_ns
+        return found
+
+    def sums(self, start_ns: int, end_ns: int, threads: int) -> tuple[Floats, int, int]:
+        """Sums over ``(start_ns, end_ns]``: ((ROWS, threads), ticks, ns covered)."""
+        out = np.zeros((ROWS, threads), np.float32)
+        ticks = covered = 0
+        for block in self.blocks(start_ns, end_ns, SECOND // 2):
+            keep = block.index < threads
+            index = block.index[keep]
+            out[:, index] += block.rows[:, keep]
+            ticks += block.ticks
+            covered += block.end_ns - block.start_ns
+        return out, ticks, covered

@@ -1,0 +1,311 @@
+"""A session behind the one face that the screens know: live or finished, at any moment.
+
+It feeds the engine and the rolling view with what the recorder writes, and answers from their memory; only
+a short window that memory no longer holds is read back from the file. Live is replay at the growing
+end: both go through the same code, so a frame of a moment is the same whenever it is asked for.
+"""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+
+from livemon.engine.classes import label_of
+from livemon.engine.engine import Engine
+from livemon.engine.rolling.grid import Grid
+from livemon.engine.rolling.state_log import clock_text
+from livemon.engine.rolling.thread_rings import SECOND, ThreadRings
+from livemon.engine.rolling.view import RollingView
+from livemon.engine.tick_deltas import TickDeltas
+from livemon.log_text import lines_of
+from livemon.model.criteria import Criteria, load_criteria
+from livemon.model.findings import Finding
+from livemon.model.samples import LogStream, Sample, ThreadTick, TimingRecord
+from livemon.model.snapshot import LogLine, Snapshot, StageDetail, ThreadDetail
+from livemon.session.reader import SessionReader
+
+BATCH_SAMPLES = 4096
+"""Samples taken in at once; no frame depends on it."""
+READ_BACK_NS = 180 * SECOND
+"""The longest window that is read back from the file when memory no longer holds it in detail."""
+_MARGIN_NS = 20 * SECOND
+_DETAIL_NS = 30 * SECOND
+_MOST_LINES = 2_000
+
+Progress = Callable[[float | None, str], None]
+"""Told by long work: (fraction done, what it does); may raise to give up."""
+
+
+class SessionView:
+    """A ``ViewSource`` over a session file.
+
+    Args:
+        session: Its path, or a reader of it.
+        criteria: To judge it with; ``None``: those it was recorded with, else the defaults.
+        progress: Told while the session is read for the first time; what it raises ends the opening.
+
+    Raises:
+        SessionError: the session can't be opened.
+        UsageError: the criteria it was recorded with can't be read.
+    """
+
+    def __init__(
+        self,
+        session: str | os.PathLike[str] | SessionReader,
+        criteria: Criteria | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self._reader = SessionReader(session) if isinstance(session, str | os.PathLike) else session
+        self.path = str(self._reader.path)
+        facts = self._reader.facts
+        self._facts = facts
+        self._criteria = criteria if criteria is not None else load_criteria(facts.criteria_toml)
+        self._engine = Engine(self._criteria, facts)
+        self._view = RollingView(self._criteria, facts)
+        self._revision = 0
+        self._quiet_polls = 0
+        self._is_finished = False
+        self._known: tuple[int, dict[str, Finding]] = (0, {})
+        self._read_back: tuple[int, int, ThreadRings] | None = None
+        self.is_live = self._is_recorder_alive()
+        try:
+            self._take_all(progress)
+        except BaseException:
+            self._reader.close()
+            raise
+
+    # -- following
+
+    def _is_recorder_alive(self) -> bool:
+        recorder = self._reader.recorder
+        return recorder.closed_reason is None and recorder.is_alive is not False
+
+    def _take_all(self, progress: Progress | None) -> None:
+        bounds = self._reader.bounds_ns
+        while samples := self._reader.read_new(BATCH_SAMPLES):
+            self._take(samples)
+            if progress is not None and bounds is not None:
+                done = (samples[-1].arrival_ns - bounds[0]) / max(bounds[1] - bounds[0], 1)
+                progress(min(max(done, 0.0), 1.0), f"reading {self._reader.path.name}")
+        if not self.is_live:
+            self._finish()
+
+    def _take(self, samples: Sequence[Sample]) -> None:
+        changes = self._engine.feed(samples)
+        before = self._view.log.revision
+        self._view.update(samples)
+        self._revision += self._view.log.revision - before
+        self._revision += sum(change.change != "updated" for change in changes)
+
+    def _finish(self) -> None:
+        if not self._is_finished:
+            self._is_finished = True
+            self._engine.finish()
+            self._view.finish()
+
+    def poll(self) -> bool:
+        """Take in what the recorder wrote since the last call; true if there was anything, or it ended."""
+        if not self.is_live:
+            return False
+        has_news = False
+        while samples := self._reader.read_new(BATCH_SAMPLES):
+            self._take(samples)
+            has_news = True
+            if len(samples) < BATCH_SAMPLES:
+                break
+        self._quiet_polls = 0 if has_news else self._quiet_polls + 1
+        if self._quiet_polls >= 8 and not self._is_recorder_alive():
+            self._quiet_polls = 0
+            rest = self._reader.read_new()
+            if rest:
+                self._take(rest)
+            self.is_live = False
+            self._finish()
+            self._revision += 1
+            return True
+        if self._quiet_polls >= 8:
+            self._quiet_polls = 0
+        return has_news
+
+    def revision(self) -> int:
+        """Grows with every finding raised or ended, target event, note, mark and loss."""
+        return self._revision
+
+    # -- frames
+
+    def bounds_ns(self) -> tuple[int, int]:
+        """First and newest moment; (0, 0) before the first sample."""
+        return self._view.bounds_ns or (0, 0)
+
+    def snapshot(self, at_ns: int | None, span_ns: int, columns: int) -> Snapshot:
+        """The frame at a moment; see ``ViewSource``."""
+        start, end = self.bounds_ns()
+        moment = end if at_ns is None else min(max(at_ns, start), end)
+        is_newest = moment >= end
+        known_at = None if is_newest else moment
+        grid = Grid.ending(moment, span_ns, columns)
+        findings = self._engine.get() if is_newest else self._known_at(moment)
+        view = self._view
+        recorder_state, is_recording = self._recorder_state(end)
+        return Snapshot(
+            at_ns=moment,
+            wall_ns=view.log.wall().wall_ns(moment),
+            start_ns=start,
+            end_ns=end,
+            span_ns=span_ns,
+            verdict=view.verdict(moment, span_ns, findings),
+            stages=view.stage_rows(grid, moment, span_ns, findings),
+            threads=view.thread_rows(grid, moment, span_ns, self._rings_for(grid, moment, span_ns)),
+            findings=findings,
+            timeline=view.timeline(grid, moment, findings),
+            status=view.status(
+                known_at, is_recording=is_recording, recorder_state=recorder_state, session_bytes=self._session_bytes()
+            ),
+            cpus=self._facts.topology.cpus,
+            classes=self._facts.topology.classes or tuple(view.rings.class_names),
+            capabilities=self._facts.capabilities,
+            period=view.period,
+            interval_ns=self._facts.interval_ns,
+        )
+
+    def _known_at(self, at_ns: int) -> tuple[Finding, ...]:
+        """Findings as known at a moment; walking forward in time costs only the new changes."""
+        changes = self._engine.changes
+        upto = bisect_right(changes, at_ns, key=lambda change: change.at_ns)
+        done, state = self._known
+        if upto < done:
+            done, state = 0, {}
+        state = dict(state)
+        for change in changes[done:upto]:
+            if change.change == "withdrawn":
+                state.pop(change.finding.id, None)
+            else:
+                state[change.finding.id] = change.finding
+        self._known = (upto, state)
+        return tuple(state.values())
+
+    def _rings_for(self, grid: Grid, at_ns: int, span_ns: int) -> ThreadRings | None:
+        """Rings read back from the file for a window that memory no longer holds; ``None``: memory does."""
+        if span_ns > READ_BACK_NS or self._view.rings.reaches(grid.start_ns, grid.bucket_ns):
+            return None
+        held = self._read_back
+        if held is not None and held[0] <= grid.start_ns and at_ns <= held[1]:
+            return held[2]
+        start, end = grid.start_ns - _MARGIN_NS, at_ns + _MARGIN_NS
+        rings, deltas = ThreadRings(self._view.cores, levels=2, is_bounded=False), TickDeltas()
+        for sample in self._reader.read_range(start, end):
+            if isinstance(sample, ThreadTick):
+                rings.update(deltas.update(sample))
+        self._read_back = (start, end, rings)
+        return rings
+
+    def _recorder_state(self, end_ns: int) -> tuple[str, bool]:
+        if self.is_live:
+            return "recording", True
+        recorder = self._reader.recorder
+        if recorder.closed_reason is not None or recorder.pid is None:
+            return "replay" if recorder.closed_reason in (None, "closed", "") else recorder.closed_reason, False
+        when = clock_text(end_ns, self._view.log.wall(), self._view.log.start_ns)
+        return f"recorder pid {recorder.pid} gone at {when}", False
+
+    def _session_bytes(self) -> int:
+        try:
+            return self._reader.size_bytes
+        except OSError:
+            return 0
+
+    # -- details
+
+    def stage_detail(
+        self, class_key: str | None, stage: str, at_ns: int | None, span_ns: int, columns: int
+    ) -> StageDetail | None:
+        """A stage's distribution; see ``ViewSource``."""
+        moment = self._moment(at_ns)
+        return self._view.stage_detail(class_key, stage, Grid.ending(moment, span_ns, columns), moment, span_ns)
+
+    def thread_detail(self, index: int, at_ns: int | None, span_ns: int, columns: int) -> ThreadDetail | None:
+        """One thread; see ``ViewSource``."""
+        moment = self._moment(at_ns)
+        grid = Grid.ending(moment, span_ns, columns)
+        ticks = self._reader.read_range(moment - min(span_ns, _DETAIL_NS), moment)
+        rings = self._rings_for(grid, moment, span_ns)
+        return self._view.thread_detail(index, grid, moment, span_ns, rings, ticks)
+
+    def _moment(self, at_ns: int | None) -> int:
+        start, end = self.bounds_ns()
+        return end if at_ns is None else min(max(at_ns, start), end)
+
+    def log_lines(self, at_ns: int, before: int, after: int, stream: str | None = None) -> tuple[LogLine, ...]:
+        """Lines around a moment, oldest first, with the text as far as the log still has it."""
+        start, end = self.bounds_ns()
+        streams = self._view.log.streams
+        records: list[TimingRecord] = []
+        reach = SECOND
+        while True:
+            found = self._reader.read_range(at_ns - reach, at_ns + reach)
+            records = [
+                s
+                for s in found
+                if isinstance(s, TimingRecord) and (stream is None or _path(streams, s.stream) == stream)
+            ]
+            earlier = sum(record.t_ns <= at_ns for record in records)
+            is_enough = earlier >= before and len(records) - earlier >= after
+            if is_enough or len(records) > _MOST_LINES or (at_ns - reach <= start and at_ns + reach >= end):
+                break
+            reach *= 4
+        records.sort(key=lambda record: record.t_ns)
+        middle = bisect_right(records, at_ns, key=lambda record: record.t_ns)
+        shown = records[max(middle - before, 0) : middle + after]
+        classes = {(r.stream, r.offset): label_of(r, self._criteria) for r in shown}
+        lines: list[LogLine] = []
+        for number in dict.fromkeys(record.stream for record in shown):
+            mine = sorted((r for r in shown if r.stream == number), key=lambda r: (r.offset, r.line))
+            log = streams.get(number) or LogStream(0, number, "")
+            lines += lines_of(log, mine, classes)
+        return tuple(_in_order(lines, before + after))
+
+    def all_findings(self) -> tuple[Finding, ...]:
+        """Everything known now."""
+        return self._engine.get()
+
+    def moments_ns(self) -> tuple[tuple[int, str], ...]:
+        """Starts of findings and marks, in order of time."""
+        moments = [(f.start_ns, f"{f.id} {_words(f)}") for f in self._engine.get()]
+        moments += [(mark.t_ns, f"mark: {mark.text}") for mark in self._view.log.marks()]
+        return tuple(sorted(moments))
+
+    def add_mark(self, text: str, at_ns: int | None = None) -> None:
+        """Write a mark into the session.
+
+        Raises:
+            SessionError: the session can't be written.
+        """
+        self._reader.add_mark(text, self.bounds_ns()[1] if at_ns is None else at_ns, "key")
+
+    def close(self) -> None:
+        """Let go of the session."""
+        self._reader.close()
+
+
+def _path(streams: dict[int, LogStream], number: int) -> str:
+    return streams[number].path if number in streams else ""
+
+
+def _words(finding: Finding) -> str:
+    if finding.kind == "oversized_finalize":
+        return f"oversized {finding.stage}" + (f" of {finding.class_key}" if finding.class_key else "")
+    return f"host-slow ({finding.primary_cause or 'cause unknown'})"
+
+
+def _in_order(lines: list[LogLine], most: int) -> list[LogLine]:
+    """Lines of several logs by time; lines without a time stay behind the one before them."""
+    keyed: list[tuple[int, int, LogLine]] = []
+    newest = 0
+    for n, line in enumerate(lines):
+        newest = line.t_ns if line.t_ns is not None else newest
+        keyed.append((newest, n, line))
+    keyed.sort(key=lambda entry: entry[:2])
+    # Lines without timing between the records are context; the records asked for are all kept.
+    limit = max(4 * most, 200)
+    return [line for _, _, line in keyed][-limit:]
