@@ -104,6 +104,7 @@ class Signals:
 def main(argv: list[str] | None = None) -> int:
     """Run a recorder; the config comes from a file named on the command line, else from standard input."""
     arguments = sys.argv[1:] if argv is None else argv
+    name_process("livemon-record")
     try:
         control, config = _read_config(arguments)
         recorder = Recorder(config, clock=SystemClock())
@@ -111,7 +112,6 @@ def main(argv: list[str] | None = None) -> int:
         message, hint = error.args[0], error.hint
         _answer({"error": message, "hint": hint, "exit_code": error.exit_code})
         return error.exit_code
-    name_process("livemon-record")
     _answer({"session": config.session_path, "pid": os.getpid()})
     run(recorder, control, Signals(), config, SystemClock())
     if config.discard and control.is_closed:

@@ -22,7 +22,8 @@ def work(name):
         sum(range(2000)); time.sleep(0.005)
 threading.Thread(target=work, args=("x",), daemon=True).start()
 n = 0
-while not os.path.exists(sys.argv[1]):
+start = time.monotonic()
+while not os.path.exists(sys.argv[1]) and time.monotonic() - start < 60:
     print(f"[c_api_timing] run= {n}  prepare_ctx=0.50  runner_run=19.00  validate=1.00  total=21.00", flush=True)
     n += 1
     time.sleep(0.02)
