@@ -39,10 +39,10 @@ class DamageLog:
         )
         self.add(("hole", first_id), f"{count} append{'s' * (count > 1)} {span} can't be read: left out")
 
-    def bad_block(self, first_id: int, size: int, after_ns: int | None) -> None:
-        """A row's checksum or content is wrong: its own times can't be trusted either."""
+    def unreadable(self, first_id: int, size: int, after_ns: int | None) -> None:
+        """A block is what was written, but this version can't take it apart."""
         where = "at the beginning" if after_ns is None else f"after {self._when(after_ns)}"
-        self.add(("bad", first_id), f"a damaged block {where}: {size} bytes ignored")
+        self.add(("unreadable", first_id), f"a block {where} can't be read: {size} bytes ignored")
 
     def messages(self) -> tuple[str, ...]:
         """All of them, in order of discovery."""

@@ -144,4 +144,5 @@ def block_row(block: Block) -> tuple[int | bytes, ...]:
 
 def text_crc(*values: object) -> int:
     """The checksum of a row of one of the plain tables."""
-    return zlib.crc32(json.dumps(values).encode())
+    plain = [int(value) if isinstance(value, bool) else value for value in values]
+    return zlib.crc32(json.dumps(plain).encode())

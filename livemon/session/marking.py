@@ -14,9 +14,9 @@ from livemon.session.batch import KINDS, Batch
 from livemon.session.codec import dump_batch
 from livemon.session.format import APPENDED, BLOCK_COLUMNS, block_row, make_block
 from livemon.session.locking import HeldError, RecorderLock
+from livemon.session.opening import connect_writable
 
 Origin = Literal["log", "key", "command", "signal"]
-_BUSY_S = 2.0
 _MOST_CHARS = 500
 
 
@@ -27,14 +27,10 @@ def write_into(path: Path, statement: str, values: tuple[int | str, ...]) -> Non
         SessionError: The session can't be written.
     """
     try:
-        with contextlib.closing(_connect(path)) as db, db:
+        with contextlib.closing(connect_writable(path)) as db, db:
             db.execute(statement, values)
     except sqlite3.Error as error:
         raise SessionError(f"can't write into {path}: {error}") from None
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True, timeout=_BUSY_S)
 
 
 def put_mark(path: Path, text: str, t_ns: int, origin: Origin, *, is_recording: bool, end_ns: int | None) -> None:
@@ -75,7 +71,7 @@ def _append(path: Path, mark: Mark) -> None:
     kind = KINDS.index(Mark)
     batch = Batch(order=bytearray([kind]), appends=[1], rows={kind: [row]})
     try:
-        with contextlib.closing(_connect(path)) as db, db:
+        with contextlib.closing(connect_writable(path)) as db, db:
             last = db.execute("SELECT max(last_id) FROM block").fetchone()[0] or 0
             at = mark.arrival_ns
             block = make_block(last + 1, last + 1, at, at, 1, APPENDED, False, dump_batch(batch))

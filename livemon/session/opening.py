@@ -63,6 +63,11 @@ class Connection:
             self._folder = None
 
 
+def connect_writable(path: Path) -> sqlite3.Connection:
+    """A connection for a small write beside the recorder; the session must exist."""
+    return sqlite3.connect(f"file:{quote(os.fsencode(path.absolute()))}?mode=rw", uri=True, timeout=_BUSY_S)
+
+
 def _try(path: Path, mode: str) -> sqlite3.Connection:
     name = quote(os.fsencode(path.absolute()))
     db = sqlite3.connect(

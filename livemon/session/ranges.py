@@ -14,19 +14,16 @@ from livemon.session.source import BlockSource
 
 
 def decode_block(decoder: Decoder, block: Block, damage: DamageLog, after_ns: int | None) -> list[Sample]:
-    """The samples of a block; none, and a message, if it is damaged."""
-    if block.is_intact():
-        try:
-            samples = decoder.decode(load_batch(block.data))
-        except ColumnError:
-            pass
-        else:
-            if block.level == THINNED:
-                decoder.lose()
-            return samples
-    damage.bad_block(block.id, len(block.data), after_ns)
-    decoder.lose()
-    return []
+    """The samples of an intact block; none, and a message, if they are not of this format."""
+    try:
+        samples = decoder.decode(load_batch(block.data))
+    except ColumnError:
+        damage.unreadable(block.id, len(block.data), after_ns)
+        decoder.lose()
+        return []
+    if block.level == THINNED:
+        decoder.lose()
+    return samples
 
 
 def samples_already(block: Block, seen: int) -> int:
@@ -59,7 +56,7 @@ def read_range(source: BlockSource, start_ns: int, end_ns: int) -> list[Sample]:
 
 def _chain_at(block: Block, decoder: Decoder) -> Chain | None:
     """The newest values before a block's own samples."""
-    if block.has_state and block.is_intact():
+    if block.has_state:
         return load_batch(block.data).state
     return None if decoder.chain is None else decoder.chain.without_gone()
 

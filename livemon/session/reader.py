@@ -76,6 +76,7 @@ class SessionReader:
         while limit is None or len(pending) < limit:
             blocks = self._source.blocks_after(self._seen, _BATCH_BLOCKS, _BATCH_BYTES)
             if not blocks:
+                self._check_end()
                 break
             for block in blocks:
                 pending.extend(self._take(block))
@@ -84,6 +85,12 @@ class SessionReader:
             pending.clear()
             return samples
         return [pending.popleft() for _ in range(limit)]
+
+    def _check_end(self) -> None:
+        """A session that was closed says how many appends it has."""
+        last = self.recorder.last_block
+        if last is not None and last > self._seen:
+            self._source.damage.hole(self._seen + 1, last, self._end_ns, None)
 
     def _take(self, block: Block) -> list[Sample]:
         """The samples of the next block that were not returned before."""

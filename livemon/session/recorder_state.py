@@ -59,13 +59,22 @@ def read_recorder_state(db: sqlite3.Connection | None, path: Path) -> RecorderSt
                 "SELECT pid, start_ticks, host, boot, started_wall_ns, closed_wall_ns, closed_reason, last_block"
                 " FROM recorder ORDER BY rowid DESC LIMIT 1"
             ).fetchone()
-    if row is None:
+    if row is None or not _is_sound(row):
         return RecorderState(None, "", is_locked(path), None, None, None, None)
     pid, started, host, boot, started_wall_ns, closed_wall_ns, closed_reason, last_block = row
     is_alive: bool | None = False
     if closed_reason is None:
         is_alive = is_locked(path) or _lives(pid, started, host, boot)
     return RecorderState(pid, host, is_alive, started_wall_ns, closed_wall_ns, closed_reason, last_block)
+
+
+def _is_sound(row: tuple[object, ...]) -> bool:
+    """Whether the fields have the types that were written (a damaged row may have others)."""
+    pid, started, host, boot, begun, closed, reason, last = row
+    whole = (pid, begun, *(value for value in (started, closed, last) if value is not None))
+    return all(isinstance(value, int) for value in whole) and all(
+        isinstance(value, str) for value in (host, boot, reason if reason is not None else "")
+    )
 
 
 def _lives(pid: int, started: int | None, host: str, boot: str) -> bool | None:

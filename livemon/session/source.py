@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from livemon.model.clock import WallMapping
 from livemon.model.errors import SessionError
 from livemon.model.facts import SessionFacts
-from livemon.model.samples import ClockAnchor, LogStream, ThreadInfo
+from livemon.model.samples import ClockAnchor, LogStream, Sample, ThreadInfo
 from livemon.session import tables
 from livemon.session.batch import KINDS, Row
 from livemon.session.codec import load_batch
@@ -16,7 +19,7 @@ from livemon.session.columns import ColumnError
 from livemon.session.damage import DamageLog, clock_text
 from livemon.session.facts_json import facts_from_json
 from livemon.session.format import BLOCK_COLUMNS, Block, text_crc
-from livemon.session.opening import Connection, check_is_ours
+from livemon.session.opening import Connection, check_is_ours, connect_writable
 from livemon.session.recorder_state import RecorderState, read_recorder_state
 from livemon.session.salvage import log_tail, salvage
 
@@ -40,6 +43,7 @@ class BlockSource:
         self._connection: Connection | None = None
         self._salvaged: list[Block] | None = None
         self._wall: WallMapping | None = None
+        self._start_ns: int | None = None
         try:
             self._connection = Connection(path)
         except sqlite3.Error as error:
@@ -77,7 +81,7 @@ class BlockSource:
         bounds = self.bounds_ns()
         return clock_text(t_ns, self._wall, bounds[0] if bounds else None)
 
-    def _query(self, statement: str, values: tuple[int | str, ...] = ()) -> list[tuple[int | str, ...]] | None:
+    def _query(self, statement: str, values: tuple[int | str, ...] = ()) -> list[tuple[Any, ...]] | None:
         """Rows; ``None`` when the pages have to be read directly."""
         if self._salvaged is None and self._connection is not None:
             try:
@@ -91,7 +95,8 @@ class BlockSource:
     def blocks_after(self, seen: int, most_blocks: int, most_bytes: int) -> list[Block]:
         """The next blocks that hold appends after ``seen``, in order."""
         blocks = self._read_after(seen, most_blocks, most_bytes)
-        if blocks and self._salvaged is None and _has_hole(blocks, seen):
+        if self._salvaged is None and _has_hole(blocks, seen) and self.recorder().is_alive is not True:
+            # Rows are missing: they may still stand somewhere in the file.
             self._recover(None)
             blocks = self._read_after(seen, most_blocks, most_bytes)
         return blocks
@@ -103,8 +108,9 @@ class BlockSource:
                 blocks: list[Block] = []
                 size = 0
                 while len(blocks) < most_blocks and size < most_bytes and (row := cursor.fetchone()):
-                    blocks.append(Block(*row))
-                    size += len(blocks[-1].data)
+                    if self._is_good(block := Block(*row)):
+                        blocks.append(block)
+                        size += len(block.data)
                 cursor.close()
             except sqlite3.Error as error:
                 if any(word in str(error) for word in _PASSING):
@@ -114,6 +120,17 @@ class BlockSource:
                 return blocks
         return [b for b in self._salvaged or () if b.last_id > seen and b.id > 0][:most_blocks]
 
+    def _is_good(self, block: Block) -> bool:
+        """Whether a row is what was written; says so if not."""
+        if block.is_intact():
+            return True
+        try:
+            size = len(block.data)
+        except TypeError:
+            size = 0  # the damage has made it another type
+        self.damage.add(("bad", block.id), f"a block of {size} bytes is damaged and was ignored")
+        return False
+
     def blocks_for(self, start_ns: int, end_ns: int) -> list[Block]:
         """The blocks of a stretch, from the full state before it on."""
         rows = self._query("SELECT id, start_ns, end_ns, has_state FROM block WHERE id > 0 ORDER BY id")
@@ -121,69 +138,85 @@ class BlockSource:
             rows = [(b.id, b.start_ns, b.end_ns, b.has_state) for b in self._salvaged or () if b.id > 0]
         state_id = first = last = None
         for id_, block_start, block_end, has_state in rows:
+            if not (isinstance(block_start, int) and isinstance(block_end, int)):
+                continue  # damaged: its checksum would say so
             if has_state and first is None:
                 state_id = id_
-            if block_end >= start_ns and block_start <= end_ns:  # type: ignore[operator]
+            if block_end >= start_ns and block_start <= end_ns:
                 first = first or state_id or id_
                 last = id_
         if first is None or last is None:
             return []
         found = self._query(f"{_SELECT} WHERE id BETWEEN ? AND ? ORDER BY id", (first, last))
         if found is None:
-            return [b for b in self._salvaged or () if first <= b.id <= last]  # type: ignore[operator]
-        return [Block(*row) for row in found]  # type: ignore[arg-type]
+            return [b for b in self._salvaged or () if first <= b.id <= last]
+        return [block for block in (Block(*row) for row in found) if self._is_good(block)]
 
     def bounds_ns(self) -> tuple[int, int] | None:
-        """Arrival of the first and the newest sample."""
-        first = self._query("SELECT start_ns FROM block WHERE id > 0 ORDER BY id LIMIT 1")
-        last = self._query("SELECT end_ns FROM block WHERE id > 0 ORDER BY id DESC LIMIT 1")
-        if first is None or last is None:
-            blocks = [b for b in self._salvaged or () if b.id > 0]
-            return (blocks[0].start_ns, blocks[-1].end_ns) if blocks else None
-        return (first[0][0], last[0][0]) if first and last else None  # type: ignore[return-value]
+        """Arrival of the first and the newest sample, of blocks that are intact."""
+        if self._start_ns is None:
+            self._start_ns = next((block.start_ns for block in self._all_blocks()), None)
+        if self._start_ns is None:
+            return None
+        rows = self._query(f"{_SELECT} WHERE id > 0 ORDER BY id DESC LIMIT 8")
+        blocks = (self._salvaged or ())[-8:][::-1] if rows is None else [Block(*row) for row in rows]
+        end_ns = next((block.end_ns for block in blocks if block.is_intact()), None)
+        if end_ns is None:
+            end_ns = max(block.end_ns for block in self._all_blocks())
+        return self._start_ns, end_ns
 
     def recorder(self) -> RecorderState:
         """Who writes it."""
         return read_recorder_state(None if self._connection is None else self._connection.db, self.path)
 
-    def _rare(self, kind: type) -> list[Row]:
-        """The rows of a rare kind, from the salvaged blocks."""
+    def _rare(self, kind: type[Sample]) -> list[Row]:
+        """All samples of a rare kind, as rows, without reading the others."""
         number = KINDS.index(kind)
+        table = tables.TABLES[number][0]
+        rows = self._query(f"SELECT * FROM {table} ORDER BY rowid")
+        if rows is not None:
+            sound = tables.sound_rows(rows)
+            if len(sound) == len(rows):
+                return sound
+            self.damage.add(table, f"{len(rows) - len(sound)} damaged entries of {table} ignored")
         found: list[Row] = []
-        for block in self._salvaged or ():
-            if block.id > 0:
-                try:
-                    found += load_batch(block.data).rows.get(number, ())
-                except ColumnError:
-                    continue
+        for block in self._all_blocks():
+            try:
+                found += load_batch(block.data).rows.get(number, ())
+            except ColumnError:
+                continue
         return found
+
+    def _all_blocks(self) -> Iterator[Block]:
+        """Every intact block in order."""
+        seen = 0
+        while blocks := self._read_after(seen, 256, 8 << 20):
+            for block in blocks:
+                seen = block.last_id
+                yield block
 
     def anchors(self) -> list[tuple[int, int]]:
         """(session ns, unix ns) pairs."""
-        rows = self._query("SELECT * FROM anchor ORDER BY rowid")
-        if rows is None:
-            return [(row[1], row[2]) for row in self._rare(ClockAnchor)]
-        return [(row[1], row[2]) for *row, crc in rows if text_crc(*row) == crc]  # type: ignore[misc]
+        return [(row[1], row[2]) for row in self._rare(ClockAnchor)]
 
     def thread_infos(self, until_ns: int) -> dict[int, ThreadInfo]:
         """What was known of each thread at a time, by index."""
-        rows = self._query("SELECT * FROM thread WHERE at_ns <= ? ORDER BY rowid", (until_ns,))
-        if rows is None:
-            return {row[1]: ThreadInfo(*row) for row in self._rare(ThreadInfo) if row[0] <= until_ns}
-        return tables.thread_infos(rows)
+        found = {}
+        for row in self._rare(ThreadInfo):
+            if row[0] <= until_ns:
+                fields = (*row[:-1], bool(row[-1]))
+                found[row[1]] = ThreadInfo(*fields)
+        return found
 
     def log_streams(self, until_ns: int) -> list[LogStream]:
         """The streams known at a time."""
-        rows = self._query("SELECT * FROM stream WHERE at_ns <= ? ORDER BY rowid", (until_ns,))
-        if rows is None:
-            return [LogStream(*row) for row in self._rare(LogStream) if row[0] <= until_ns]
-        return tables.log_streams(rows)
+        return [LogStream(*row) for row in self._rare(LogStream) if row[0] <= until_ns]
 
     def _read_facts(self) -> SessionFacts:
         rows = self._query("SELECT value, crc FROM meta WHERE key = 'facts'") or []
         texts = [str(value) for value, crc in rows if text_crc("facts", value) == crc]
         copies = self._query(f"{_SELECT} WHERE id = 0")
-        blocks = [b for b in self._salvaged or () if b.id == 0] if copies is None else [Block(*row) for row in copies]  # type: ignore[arg-type]
+        blocks = [b for b in self._salvaged or () if b.id == 0] if copies is None else [Block(*row) for row in copies]
         texts += [block.data.decode() for block in blocks if block.is_intact()]
         for text in texts:
             try:
@@ -194,9 +227,16 @@ class BlockSource:
         return SessionFacts()
 
     def close(self) -> None:
-        """Let go of the file."""
-        if self._connection is not None:
-            self._connection.close()
+        """Let go of the file; the last viewer of a session that was closed takes its log away."""
+        if self._connection is None:
+            return
+        is_closed = not self._connection.is_copy and self.recorder().closed_reason is not None
+        self._connection.close()
+        wal = self.path.with_name(self.path.name + "-wal")
+        if is_closed and self._salvaged is None and wal.exists():
+            # Refused while another viewer is there, or where nothing can be written.
+            with contextlib.suppress(sqlite3.Error), contextlib.closing(connect_writable(self.path)) as db:
+                db.execute("PRAGMA journal_mode=DELETE")
 
 
 def _has_hole(blocks: list[Block], seen: int) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from livemon.model.samples import ClockAnchor, LogStream, Lost, Mark, Note, TargetEvent, ThreadInfo
 from livemon.session.batch import KINDS, Batch, Row
 from livemon.session.format import text_crc
@@ -46,17 +48,6 @@ def _storable(value: int | str | bool | None) -> int | str | bool | None:
     return value
 
 
-def thread_infos(rows: list[tuple[int | str, ...]]) -> dict[int, ThreadInfo]:
-    """The newest sound row of each thread, by index."""
-    found: dict[int, ThreadInfo] = {}
-    for *row, crc in rows:
-        row[-1] = bool(row[-1])
-        if text_crc(*row) == crc:
-            info = ThreadInfo(*row)  # type: ignore[arg-type]
-            found[info.index] = info
-    return found
-
-
-def log_streams(rows: list[tuple[int | str, ...]]) -> list[LogStream]:
-    """The sound rows."""
-    return [LogStream(*row) for *row, crc in rows if text_crc(*row) == crc]  # type: ignore[arg-type]
+def sound_rows(rows: list[tuple[Any, ...]]) -> list[Row]:
+    """The fields of the rows whose checksum is right."""
+    return [tuple(row) for *row, crc in rows if text_crc(*row) == crc]
