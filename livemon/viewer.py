@@ -11,7 +11,6 @@ import os
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 
-from livemon.engine.classes import label_of
 from livemon.engine.engine import Engine
 from livemon.engine.rolling.grid import Grid
 from livemon.engine.rolling.state_log import clock_text
@@ -30,7 +29,7 @@ BATCH_SAMPLES = 4096
 READ_BACK_NS = 180 * SECOND
 """The longest window that is read back from the file when memory no longer holds it in detail."""
 _MARGIN_NS = 20 * SECOND
-_DETAIL_NS = 30 * SECOND
+_DETAIL_NS = 10 * SECOND
 _MOST_LINES = 2_000
 
 Progress = Callable[[float | None, str], None]
@@ -148,6 +147,7 @@ class SessionView:
         findings = self._engine.get() if is_newest else self._known_at(moment)
         view = self._view
         recorder_state, is_recording = self._recorder_state(end)
+        rows = view.stage_rows(grid, moment, span_ns, findings)
         return Snapshot(
             at_ns=moment,
             wall_ns=view.log.wall().wall_ns(moment),
@@ -155,7 +155,7 @@ class SessionView:
             end_ns=end,
             span_ns=span_ns,
             verdict=view.verdict(moment, span_ns, findings),
-            stages=view.stage_rows(grid, moment, span_ns, findings),
+            stages=rows,
             threads=view.thread_rows(grid, moment, span_ns, self._rings_for(grid, moment, span_ns)),
             findings=findings,
             timeline=view.timeline(grid, moment, findings),
@@ -165,7 +165,7 @@ class SessionView:
             cpus=self._facts.topology.cpus,
             classes=self._facts.topology.classes or tuple(view.rings.class_names),
             capabilities=self._facts.capabilities,
-            period=view.period,
+            period=view.period(rows),
             interval_ns=self._facts.interval_ns,
         )
 
@@ -257,7 +257,7 @@ class SessionView:
         records.sort(key=lambda record: record.t_ns)
         middle = bisect_right(records, at_ns, key=lambda record: record.t_ns)
         shown = records[max(middle - before, 0) : middle + after]
-        classes = {(r.stream, r.offset): label_of(r, self._criteria) for r in shown}
+        classes = {(r.stream, r.offset): self._view.class_of(r) for r in shown}
         lines: list[LogLine] = []
         for number in dict.fromkeys(record.stream for record in shown):
             mine = sorted((r for r in shown if r.stream == number), key=lambda r: (r.offset, r.line))

@@ -47,6 +47,12 @@ class Grid:
         """Column of a moment; outside 0..columns-1 when it is not in the window."""
         return t_ns // self.bucket_ns - self.first_bucket
 
+    def columns_of(self, begin_ns: int, width_ns: int) -> tuple[int, int]:
+        """The columns (first, stop) that a stretch fills: all it overlaps if it is wider than a bucket, else one."""
+        first = self.column(begin_ns)
+        stop = self.column(begin_ns + width_ns - 1) + 1 if width_ns > self.bucket_ns else first + 1
+        return min(max(first, 0), self.columns), min(max(stop, 0), self.columns)
+
     def series(self, low: Sequence[float | None], high: Sequence[float | None]) -> Series:
         """A series on this grid."""
         return Series(self.first_bucket, self.bucket_ns, tuple(low), tuple(high))
@@ -55,6 +61,14 @@ class Grid:
         """A series of gaps."""
         gaps = (None,) * self.columns
         return Series(self.first_bucket, self.bucket_ns, gaps, gaps)
+
+
+def optional(values: Doubles) -> tuple[float | None, ...]:
+    """Values with ``None`` for NaN."""
+    unknown = np.isnan(values)
+    if not unknown.any():
+        return tuple(values.tolist())
+    return tuple(np.where(unknown, None, values).tolist())  # type: ignore[call-overload]
 
 
 @dataclass(frozen=True, slots=True)

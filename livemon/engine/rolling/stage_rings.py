@@ -216,20 +216,21 @@ class StageRing:
         """Single units in ``[start_ns, end_ns]``: (t_ns, (stages, units), slow); ``None`` where not all are held."""
         if start_ns < self.raw_from_ns:
             return None
-        parts: list[Chunk] = []
+        parts: list[tuple[Ints, Doubles, npt.NDArray[np.bool_]]] = []
         for chunk in reversed(self.chunks):
-            if chunk.t_ns[0] <= end_ns and chunk.t_ns[-1] >= start_ns:
-                parts.append(chunk)
-            elif chunk.t_ns[-1] < start_ns - 60 * SECOND:
+            t_ns = chunk.t_ns
+            if t_ns[0] >= start_ns and t_ns[-1] <= end_ns:
+                parts.append((t_ns, chunk.values, chunk.slow))
+            elif t_ns[0] <= end_ns and t_ns[-1] >= start_ns:
+                a, b = np.searchsorted(t_ns, start_ns), np.searchsorted(t_ns, end_ns, side="right")
+                parts.append((t_ns[a:b], chunk.values[:, a:b], chunk.slow[a:b]))
+            elif t_ns[-1] < start_ns - 60 * SECOND:
                 break
         if not parts:
-            empty = np.zeros((len(self.stages), 0))
-            return np.zeros(0, np.int64), empty, np.zeros(0, np.bool_)
+            return np.zeros(0, np.int64), np.zeros((len(self.stages), 0)), np.zeros(0, np.bool_)
         parts.reverse()
-        t_ns = np.concatenate([chunk.t_ns for chunk in parts])
-        inside = (t_ns >= start_ns) & (t_ns <= end_ns)
-        values = np.concatenate([chunk.values for chunk in parts], axis=1)[:, inside]
-        return t_ns[inside], values, np.concatenate([chunk.slow for chunk in parts])[inside]
+        times, values, slow = zip(*parts, strict=True)
+        return np.concatenate(times), np.concatenate(values, axis=1), np.concatenate(slow)
 
     def cells(self, start_ns: int, end_ns: int, bucket_ns: int) -> tuple[int, list[tuple[int, Cell]]]:
         """Seconds or minutes of a window, whichever suits: (width in ns, (start, cell) in order)."""

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from livemon.engine.core_classes import CoreClasses
-from livemon.engine.rolling.grid import Doubles, Grid
+from livemon.engine.rolling.grid import Doubles, Grid, optional
 from livemon.engine.rolling.stage_rings import StageRing
-from livemon.engine.rolling.stage_rows import optional
 from livemon.engine.rolling.thread_rings import (
     COUNTED,
     CPU,
@@ -130,7 +129,7 @@ def _per_class(
 def _facts(book: ThreadBook, row: ThreadRow, at_ns: int, cpu_ns: float, hops: int) -> tuple[tuple[str, str], ...]:
     """What changes rarely, as (name, text)."""
     info = book.infos[row.index]
-    facts = [("pid / tid", f"{row.pid} / {row.tid}")]
+    facts = [("pid / tid", f"{row.pid if row.pid >= 0 else 'unknown'} / {row.tid}")]
     for name, value in (
         ("process", row.process),
         ("affinity", f"CPUs {info.affinity}" if info.affinity else ""),

@@ -14,6 +14,7 @@ from livemon.engine.classes import Classifier
 from livemon.engine.core_classes import CoreClasses
 from livemon.engine.rolling import stage_rows as stages
 from livemon.engine.rolling.grid import Doubles, Grid
+from livemon.engine.rolling.stage_detail import stage_detail
 from livemon.engine.rolling.stage_rings import StageRing, StageRings
 from livemon.engine.rolling.state_log import LATE, LINES, LOST, MALFORMED, RECORDS, TICKS, StateLog
 from livemon.engine.rolling.thread_detail import thread_detail
@@ -27,6 +28,8 @@ from livemon.model.facts import SessionFacts
 from livemon.model.findings import Finding, HostSlowTransient
 from livemon.model.samples import Samples, ThreadGone, ThreadInfo, ThreadTick, TimingRecord
 from livemon.model.snapshot import StageDetail, StageRow, Status, ThreadDetail, ThreadRow, Timeline, Verdict
+
+_REFERENCE_STEP_NS = 5 * SECOND
 
 
 class RollingView:
@@ -47,6 +50,7 @@ class RollingView:
         self.rings = ThreadRings(self.cores)
         self.book = ThreadBook()
         self.log = StateLog(facts)
+        self._references: tuple[object, dict[tuple[str | None, str], float]] = (None, {})
 
     def update(self, samples: Samples) -> None:
         """Take the next samples, in arrival order."""
@@ -69,10 +73,24 @@ class RollingView:
         """The recording is over: units that waited for a class are shown with the best one known."""
         self._stage_rings.add(self._classifier.finish())
 
-    @property
-    def period(self) -> int | None:
-        """Period of the cycle: 1 for none, ``None`` while unknown."""
-        return self._classifier.period
+    def period(self, rows: Sequence[StageRow]) -> int | None:
+        """Period of the cycle that the rows of a frame show: the newest one above 1, else 1; ``None`` without any."""
+        periods = [
+            (row.series.high[-1] is not None, row.n, period) for row in rows if (period := _period(row.class_key))
+        ]
+        longer = [entry for entry in periods if entry[2] > 1]
+        return max(longer or periods)[2] if periods else None
+
+    def class_of(self, record: TimingRecord) -> str | None:
+        """Class key that a record was shown under; its label where that can't be told any more."""
+        for ring in self._stage_rings.rings():
+            if ring.source == record.source and ring.class_key is not None:
+                raw = ring.raw(record.t_ns, record.t_ns)
+                if raw is not None and len(raw[0]) and ring.shape.names == tuple(name for name, _ in record.stages):
+                    values = [value for _, value in record.stages]
+                    if any(raw[1][: len(values), k].tolist() == values for k in range(len(raw[0]))):
+                        return ring.class_key
+        return record.label
 
     @property
     def bounds_ns(self) -> tuple[int, int] | None:
@@ -83,16 +101,26 @@ class RollingView:
 
     def stage_rows(self, grid: Grid, at_ns: int, span_ns: int, findings: Sequence[Finding]) -> tuple[StageRow, ...]:
         """Rows of the stage table."""
-        return stages.stage_rows(
-            self._stage_rings.rings(), grid, at_ns - span_ns, at_ns, self._criteria, findings
-        )  # fmt: skip
+        rings = self._stage_rings.rings()
+        references = self._references_ms(rings, at_ns, findings)
+        return stages.stage_rows(rings, grid, at_ns - span_ns, at_ns, self._criteria, findings, references)
+
+    def _references_ms(
+        self, rings: Sequence[StageRing], at_ns: int, findings: Sequence[Finding]
+    ) -> dict[tuple[str | None, str], float]:
+        """Usual durations; they move slowly, so they are computed for whole steps of time and remembered."""
+        episodes = tuple((f.start_ns, f.end_ns) for f in findings if isinstance(f, HostSlowTransient))
+        step = at_ns // _REFERENCE_STEP_NS * _REFERENCE_STEP_NS
+        if self._references[0] != (step, episodes):
+            self._references = ((step, episodes), stages.references_ms(rings, step, episodes))
+        return self._references[1]
 
     def stage_detail(
         self, class_key: str | None, stage: str, grid: Grid, at_ns: int, span_ns: int
     ) -> StageDetail | None:
         """The distribution of one stage."""
         rings = self._stage_rings.rings()
-        return stages.stage_detail(rings, class_key, stage, grid, at_ns - span_ns, at_ns, self._criteria)
+        return stage_detail(rings, class_key, stage, grid, at_ns - span_ns, at_ns, self._criteria)
 
     def thread_rows(
         self, grid: Grid, at_ns: int, span_ns: int, rings: ThreadRings | None = None, only: int | None = None
@@ -160,7 +188,7 @@ class RollingView:
             p50_ms=_quantile(walls, 0.5) if len(walls) else None,
             p99_ms=_quantile(walls, 0.99) if len(walls) else None,
             requests=self._requests(rings, at_ns, findings),
-            classes=len({ring.class_key for ring in rings}),
+            classes=len({r.class_key for r in rings if stages.units_between([r], at_ns - span_ns, at_ns)}),
             lines=counts[LINES],
             has_threads=counts[TICKS] > 0,
         )
@@ -216,3 +244,9 @@ class RollingView:
 
 def _quantile(values: Doubles, q: float) -> float:
     return float(np.quantile(values, q))
+
+
+def _period(class_key: str | None) -> int:
+    """Period of a position key ``i/p``; 0 for any other class."""
+    position, slash, period = (class_key or "").partition("/")
+    return int(period) if slash and position.isdecimal() and period.isdecimal() and len(period) < 6 else 0
