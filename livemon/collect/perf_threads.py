@@ -158,18 +158,16 @@ class ThreadCounters:
         )
 
     def _read(self, counted: CountedThread, table: ThreadTable) -> None:
-        deltas = []
-        for account in counted.accounts:
-            try:
-                reading = self._layer.read(account.members[0])
-            except OSError:
-                reading = None
-            if reading is None:
-                # Its events can't count any more (a CPU or PMU went away): tried again in a second.
-                self._detach(counted)
-                counted.is_suspended = True
-                return
-            deltas.append(account.add(reading))
+        try:
+            readings = [self._layer.read(account.members[0]) for account in counted.accounts]
+        except OSError:
+            readings = [None]
+        if None in readings:
+            # Its events can't count any more (a CPU or PMU went away): tried again in a second.
+            self._detach(counted)
+            counted.is_suspended = True
+            return
+        deltas = [a.add(reading) for a, reading in zip(counted.accounts, readings, strict=True) if reading is not None]
         share_out(counted.accounts, deltas, self._likely_class(counted.thread, table))
 
     def _likely_class(self, thread: Thread, table: ThreadTable) -> int:

@@ -1,0 +1,300 @@
+"""Counters per class on a scripted kernel: exact, scaled, refused, vanished, too dear, too many."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+
+import pytest
+
+from livemon.collect.perf_errors import explain
+from livemon.collect.perf_layer import EXCLUDE_KERNEL
+from livemon.collect.procfs_sampler import ProcSampler
+from livemon.collect.threads import SamplingOptions
+from livemon.model.clock import ManualClock
+from livemon.model.samples import UNKNOWN, ClassColumns, Note, Sample, ThreadInfo, ThreadTick
+from tests.collect import fake_machine as machines
+from tests.collect.fake_machine import FakeMachine
+from tests.collect.scripted_perf import ScriptedPerf
+
+P, E = 4, 10
+MS = 1_000_000
+
+
+class Run:
+    """A sampler on a built tree with scripted counters; time in ms by hand."""
+
+    def __init__(self, machine: FakeMachine, perf: ScriptedPerf, **options: object) -> None:
+        self.machine, self.perf = machine, perf
+        self.clock = ManualClock()
+        self.sampler = ProcSampler(
+            [7],
+            options=SamplingOptions(**options),
+            root=machine.root,
+            clock=self.clock,
+            perf=perf,  # type: ignore[arg-type]
+        )
+        self.infos: dict[int, ThreadInfo] = {}
+        self.cpu: dict[int, tuple[int, int]] = {}
+        self.notes: list[Note] = []
+
+    def work(self, tid: int, kind: int, ms: int, *, switches: int = 1, cpu: int = 0, **how: float) -> None:
+        """A thread runs, in the counters and in ``schedstat``."""
+        self.perf.run(tid, kind, ms * MS, **how)  # type: ignore[arg-type]
+        cpu_ns, slices = self.cpu.get(tid, (0, 0))
+        self.cpu[tid] = cpu_ns + ms * MS, slices + switches
+        self.machine.thread(7, tid, f"t{tid}", schedstat=(self.cpu[tid][0], 0, self.cpu[tid][1]), cpu=cpu)
+
+    def tick(self, ms: int = 100) -> ThreadTick:
+        self.clock.sleep(ms / 1000)
+        samples: list[Sample] = self.sampler.sample(self.clock.monotonic_ns())
+        self.infos.update({s.index: s for s in samples if isinstance(s, ThreadInfo)})
+        self.notes += [s for s in samples if isinstance(s, Note)]
+        assert isinstance(samples[-1], ThreadTick)
+        return samples[-1]
+
+    def row(self, tick: ThreadTick, tid: int) -> dict[str, tuple[int, ...]]:
+        """By class: CPU ns, cycles, instructions, enabled, running."""
+        at = [self.infos[i].tid for i in tick.index].index(tid)
+        return {c.core_class: values(c, at) for c in tick.classes}
+
+
+def values(columns: ClassColumns, at: int) -> tuple[int, ...]:
+    assert columns.enabled_ns is not None
+    assert columns.running_ns is not None
+    return (
+        columns.cpu_ns[at],
+        columns.cycles[at],
+        columns.instructions[at],
+        columns.enabled_ns[at],
+        columns.running_ns[at],
+    )
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> FakeMachine:
+    machine = machines.intel_hybrid(tmp_path)
+    machine.process(7, "serve")
+    machine.thread(7, 8, "worker")
+    return machine
+
+
+def test_time_and_counts_are_per_class_and_exact(machine: FakeMachine) -> None:
+    run = Run(machine, ScriptedPerf())
+    run.tick()
+    run.work(8, P, 30, ipc=2.0, cycles_per_ns=5)
+    run.work(8, E, 60, ipc=1.0, cycles_per_ns=3)
+    row = run.row(run.tick(), 8)
+    assert row["P"] == (30 * MS, 150 * MS, 300 * MS, 30 * MS, 30 * MS)
+    assert row["E"] == (60 * MS, 180 * MS, 180 * MS, 60 * MS, 60 * MS)
+    run.work(8, E, 5)
+    assert run.row(run.tick(), 8)["E"][0] == 65 * MS
+
+
+def test_a_thread_that_did_not_run_is_not_read(machine: FakeMachine) -> None:
+    run = Run(machine, ScriptedPerf())
+    run.tick()
+    run.work(8, P, 3)
+    tick = run.tick()
+    assert [run.infos[i].tid for i in tick.index] == [8]
+    assert len(tick.classes[0].cycles) == 1
+
+
+def test_a_new_thread_has_its_groups_in_its_first_tick(machine: FakeMachine) -> None:
+    run = Run(machine, ScriptedPerf())
+    run.tick()
+    machine.thread(7, 9, "late", schedstat=(1, 0, 1))
+    run.tick(1000)
+    assert 9 in run.perf.tids_counted()
+    run.work(9, E, 7)
+    assert run.row(run.tick(), 9)["E"][0] == 7 * MS
+
+
+def test_a_shared_pmu_is_marked_and_never_extrapolated(machine: FakeMachine) -> None:
+    run = Run(machine, ScriptedPerf())
+    run.tick()
+    run.work(8, P, 100, active=0.5, cycles_per_ns=4)
+    cpu_ns, cycles, _, enabled_ns, running_ns = run.row(run.tick(), 8)["P"]
+    assert (cpu_ns, enabled_ns, running_ns) == (100 * MS, 100 * MS, 50 * MS)
+    assert cycles == 200 * MS
+
+
+def test_time_that_nothing_counted_goes_to_the_class_of_the_last_cpu_as_uncounted(machine: FakeMachine) -> None:
+    run = Run(machine, ScriptedPerf())
+    run.tick()
+    run.work(8, E, 100, active=0.0, cpu=9)
+    row = run.row(run.tick(), 8)
+    assert row["E"] == (100 * MS, 0, 0, 100 * MS, 0)
+    assert row["P"][0] == 0
+
+
+def test_shares_out_in_proportion_and_only_for_the_tick_it_was_shared_in(machine: FakeMachine) -> None:
+    run = Run(machine, ScriptedPerf())
+    run.tick()
+    run.work(8, P, 90)
+    run.tick()
+    run.work(8, P, 40, active=0.5)
+    run.work(8, E, 40, active=0.5)
+    row = run.row(run.tick(), 8)
+    assert (row["P"][0], row["E"][0]) == (130 * MS, 40 * MS)
+    assert (row["P"][4], row["E"][4]) == (110 * MS, 20 * MS)
+
+
+def test_events_that_vanish_leave_unknown_and_are_tried_again(machine: FakeMachine) -> None:
+    run = Run(machine, ScriptedPerf())
+    run.tick()
+    run.work(8, P, 10)
+    run.tick()
+    run.perf.vanished.add(E)
+    run.work(8, P, 10)
+    assert run.row(run.tick(), 8)["P"] == (UNKNOWN,) * 5
+    run.perf.vanished.clear()
+    run.tick(1000)
+    run.work(8, P, 10)
+    assert run.row(run.tick(), 8)["P"] == (20 * MS, 40 * MS, 40 * MS, 20 * MS, 20 * MS)  # goes on, without the gap
+
+
+def test_without_an_instruction_event_cycles_stay(machine: FakeMachine) -> None:
+    perf = ScriptedPerf(refuse={(-1, 0xC0): errno.ENOENT})
+    run = Run(machine, perf)
+    run.tick()
+    run.work(8, P, 10)
+    row = run.row(run.tick(), 8)
+    assert row["P"][1] == 20 * MS
+    assert row["P"][2] == UNKNOWN
+    assert any("no instructions" in c.reason for c in run.sampler.capabilities)
+
+
+def test_a_class_whose_pmu_refuses_has_no_column_and_says_why(machine: FakeMachine) -> None:
+    run = Run(machine, ScriptedPerf(refuse={(E, 0x3C): errno.EINVAL}))
+    run.tick()
+    run.work(8, P, 10)
+    assert set(run.row(run.tick(), 8)) == {"P"}
+    (refused,) = [c for c in run.sampler.capabilities if c.name == "hardware counters E"]
+    assert not refused.available
+    assert "EINVAL" in refused.reason
+
+
+def test_user_space_only_where_the_kernel_may_not_be_counted(machine: FakeMachine) -> None:
+    run = Run(machine, ScriptedPerf(kernel_refused=True))
+    run.tick()
+    assert {event.flags for event in run.perf.events.values() if event.is_open} == {EXCLUDE_KERNEL}
+    assert any("user space only" in c.reason for c in run.sampler.capabilities)
+
+
+@pytest.mark.parametrize("code", [errno.EACCES, errno.ENOENT, errno.ENOSYS, errno.EPERM])
+def test_without_counters_threads_are_sampled_all_the_same(machine: FakeMachine, code: int) -> None:
+    run = Run(machine, ScriptedPerf(refuse={(-1, 0x3C): code}))
+    tick = run.tick()
+    assert tick.classes == ()
+    assert len(tick.index) == 2
+    assert [c.available for c in run.sampler.capabilities if "counters" in c.name] == [False, False]
+
+
+def test_a_thread_that_is_refused_is_told_once_and_the_others_count(machine: FakeMachine) -> None:
+    for tid in (9, 10):
+        machine.thread(7, tid)
+    run = Run(machine, ScriptedPerf(refuse_tids={9: errno.EACCES, 10: errno.EACCES}))
+    run.tick()
+    run.tick(1000)
+    assert run.perf.tids_counted() == {7, 8}
+    assert len([note for note in run.notes if "EACCES" in note.text]) == 1
+
+
+def test_a_thread_that_switches_very_often_loses_its_counters_until_it_is_calm(machine: FakeMachine) -> None:
+    run = Run(machine, ScriptedPerf(), counter_switches_per_s=1000)
+    run.tick()
+    run.work(8, P, 10, switches=5000)
+    run.tick(1000)
+    assert run.perf.tids_counted() == {7}
+    assert any("taken off" in note.text for note in run.notes)
+    run.work(8, P, 10, switches=10)
+    run.tick(1000)
+    assert run.perf.tids_counted() == {7, 8}
+    run.work(8, P, 10)
+    assert run.row(run.tick(), 8)["P"][0] == 10 * MS  # what ran without counters stays uncounted
+
+
+def test_the_cost_is_announced_once(machine: FakeMachine) -> None:
+    run = Run(machine, ScriptedPerf())
+    for _ in range(5):
+        run.tick(1000)
+    (note,) = [note for note in run.notes if "dearer" in note.text]
+    assert "--no-counters" in note.remedy
+
+
+def test_no_counters_opens_none(machine: FakeMachine) -> None:
+    run = Run(machine, ScriptedPerf(), counters=False)
+    assert run.tick().classes == ()
+    assert run.perf.events == {}
+
+
+def test_switching_off_and_on_closes_all_and_goes_on_counting(machine: FakeMachine) -> None:
+    run = Run(machine, ScriptedPerf())
+    run.tick()
+    run.work(8, P, 10)
+    run.tick()
+    run.sampler.switch_counters(False)
+    assert run.perf.open_count == 0
+    run.work(8, P, 10)
+    assert run.tick().classes == ()
+    run.sampler.switch_counters(True)
+    run.tick()
+    run.work(8, P, 10)
+    assert run.row(run.tick(), 8)["P"][0] == 20 * MS  # what ran uncounted stays uncounted
+
+
+def test_where_descriptors_are_short_the_busiest_threads_keep_counters(machine: FakeMachine) -> None:
+    for tid in range(20, 40):
+        machine.thread(7, tid, schedstat=(0, 0, 0))
+    run = Run(machine, ScriptedPerf(), max_descriptors=100)
+    run.tick()
+    counted = run.perf.tids_counted()
+    assert 4 <= len(counted) < 20
+    assert any("less busy" in note.text for note in run.notes)
+    busy = sorted(set(range(20, 40)) - counted)[:3]
+    for _ in range(3):
+        for tid in busy:
+            run.work(tid, P, 500)
+        run.tick(1000)
+    assert set(busy) <= run.perf.tids_counted()
+    assert len(run.perf.tids_counted()) == len(counted)
+
+
+def test_everything_is_closed_at_the_end_and_when_threads_end(machine: FakeMachine) -> None:
+    run = Run(machine, ScriptedPerf())
+    run.tick()
+    machine.end_thread(7, 8)
+    run.tick(1000)
+    assert run.perf.tids_counted() == {7}
+    run.sampler.close()
+    assert run.perf.open_count == 0
+
+
+def test_three_classes(tmp_path: Path) -> None:
+    machine = machines.big_little(tmp_path)
+    machine.process(7)
+    run = Run(machine, ScriptedPerf())
+    run.tick()
+    run.work(7, 8, 10)
+    run.work(7, 11, 30)
+    row = run.row(run.tick(), 7)
+    assert {name: row[name][0] for name in ("P", "M", "E")} == {"P": 30 * MS, "M": 0, "E": 10 * MS}
+
+
+def test_each_reason_has_its_own_words_and_remedy(machine: FakeMachine) -> None:
+    reasons = {code: explain(code, machine.root) for code in (errno.EACCES, errno.EPERM, errno.ENOENT, errno.ENOSYS)}
+    assert len({reason for reason, _ in reasons.values()}) == 4
+    assert "sysctl kernel.perf_event_paranoid=1" in reasons[errno.EACCES][1]
+    assert "PERFMON" in reasons[errno.EPERM][1]
+    assert "CONFIG_PERF_EVENTS" in reasons[errno.ENOSYS][1]
+
+
+@pytest.mark.parametrize(("level", "part"), [("4", "forbids every use"), ("2", "own processes"), ("1", "another user")])
+def test_eacces_is_explained_by_the_paranoid_level(machine: FakeMachine, level: str, part: str) -> None:
+    machine.write("proc/sys/kernel/perf_event_paranoid", level)
+    assert part in explain(errno.EACCES, machine.root)[0]
+
+
+def test_enoent_in_a_vm_says_so(tmp_path: Path) -> None:
+    assert "virtual machine" in explain(errno.ENOENT, machines.plain_vm(tmp_path).root)[0]
