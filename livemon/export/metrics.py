@@ -176,11 +176,10 @@ def _add_findings(book: _Book, findings: Sequence[Finding]) -> None:
         if isinstance(finding, HostSlowTransient):
             book.add("livemon_finding_slowdown_ratio", finding.slowdown)
     book.samples.setdefault("livemon_finding_active", []).extend(list(active.items())[:MAX_STAGES])
-    if not active:
+    empty = {"severity": "", "class_": "", "stage": "", "cause": ""}
+    for kind in sorted({"host_slow_transient", "oversized_finalize"} - {f.kind for f in findings if f.end_ns is None}):
         # A gauge that is there with 0 tells "watched, nothing found" from "not watched".
-        empty = {"severity": "", "class_": "", "stage": "", "cause": ""}
-        for kind in ("host_slow_transient", "oversized_finalize"):
-            book.add("livemon_finding_active", 0, kind=kind, **empty)
+        book.add("livemon_finding_active", 0, kind=kind, **empty)
 
 
 def _add_threads(book: _Book, threads: Iterable[ThreadRow]) -> int:
