@@ -14,7 +14,7 @@ from livemon.export.finding_document import verdict
 from livemon.export.report_json import finding_json
 from livemon.export.times import SessionTimes
 from livemon.model.clock import Clock, SystemClock
-from livemon.model.criteria import Criteria, load_criteria
+from livemon.model.criteria import load_criteria
 from livemon.model.findings import FindingChange
 from livemon.model.judgement import Judgement, Steps
 from livemon.model.samples import ClockAnchor, LogCount, Lost, Note, Sample, TargetEvent, ThreadTick, TimingRecord
@@ -64,8 +64,7 @@ class Headless:
         self._clock = clock or SystemClock()
         self._path = session_path
         self._reader = SessionReader(session_path)
-        criteria = load_criteria(options.criteria) if options.criteria else Criteria()
-        self._engine = Engine(criteria, self._reader.facts)
+        self._engine = Engine(load_criteria(options.criteria_toml), self._reader.facts)
         self._anchors: list[tuple[int, int]] = []
         self._bounds: tuple[int, int] | None = None
         self._alive: set[int] = {target.pid for target in self._reader.facts.targets}
@@ -79,7 +78,6 @@ class Headless:
         """
         with contextlib.ExitStack() as stack:
             stack.callback(self._reader.close)
-            exports = self._exports(stack)
             while True:
                 # Asked first: what was written until then is read below.
                 is_last = is_over()
@@ -87,21 +85,12 @@ class Headless:
                 if samples:
                     self._take(samples)
                     self._print(self._engine.feed(samples))
-                for export in exports:
-                    export()
                 if is_last:
                     break
                 self._clock.sleep(POLL_S)
             self._print(self._engine.finish())
         self._summarise()
         return self._outcome
-
-    def _exports(self, stack: contextlib.ExitStack) -> list[Callable[[], None]]:
-        if self._options.prometheus is None and self._options.otlp is None:
-            return []
-        from livemon.watch_exports import start_exports
-
-        return start_exports(self._path, self._options, stack)
 
     def _take(self, samples: list[Sample]) -> None:
         first, last = samples[0].arrival_ns, samples[-1].arrival_ns

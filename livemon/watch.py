@@ -20,10 +20,11 @@ from livemon.collect.logs import LogRequest
 from livemon.model.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_TARGET, SessionError, UsageError
 from livemon.recording_config import RecordingConfig
 from livemon.watch_options import WatchOptions
-from livemon.watch_recorder import RecorderProcess
+from livemon.watch_processes import RecorderProcess
 
 if TYPE_CHECKING:
     from livemon.headless import Outcome
+    from livemon.watch_exports import ExportProcess
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,7 @@ class _Watching:
         self._watched = watched
         self._options = options
         self._recorder = RecorderProcess(inherit=watched.inherited_fds)
+        self._exporter: ExportProcess | None = None
         self._child: Child | None = None
         self._waiter: threading.Thread | None = None
         self._interrupted: int | None = None
@@ -92,11 +94,35 @@ class _Watching:
                     reads_stdin=self._options.headless,
                 )
             self._recorder.configure(_config(self._watched, self._options, session_path, self._child))
+            self._exporter = self._start_exporter()
         except BaseException:
-            self._recorder.abandon()
-            if self._child is not None:
-                self._child.stop()
+            self._undo()
             raise
+
+    def _undo(self) -> None:
+        """Leave nothing behind of a start that failed."""
+        if self._child is not None:
+            self._child.stop()
+        if not self._recorder.session_path:
+            self._recorder.abandon()
+            return
+        from livemon.session.store import remove_session
+
+        self._recorder.stop()
+        with contextlib.suppress(SessionError):
+            remove_session(Path(self._recorder.session_path))
+
+    def _start_exporter(self) -> ExportProcess | None:
+        options = self._options
+        if options.prometheus is None and options.otlp is None:
+            return None
+        from livemon.watch_exports import ExportConfig, ExportProcess
+
+        path = self._recorder.session_path
+        exporter = ExportProcess(ExportConfig(path, options.prometheus, options.otlp, options.keep))
+        if exporter.url:
+            say(f"metrics at {exporter.url}")
+        return exporter
 
     def run(self) -> int:
         """Show until it is over; then leave nothing behind but the recording."""
@@ -204,12 +230,16 @@ class _Watching:
             self._waiter.join(1.0)
         if self._options.keep and child is None and self._recorder.is_running:
             self._recorder.release()
+            if self._exporter is not None:
+                self._exporter.release()
             path, pid = self._recorder.session_path, self._recorder.pid
             say(f"recorder {pid} goes on; screens: livemon attach {path}; end it: kill {pid}")
             return
         # A command's last lines are still to be read; the recorder ends by itself a second after it.
         if child is None or not self._recorder.wait(3.0):
             self._recorder.stop()
+        if self._exporter is not None:
+            self._exporter.stop()
         if not self._options.headless and not self._options.no_record:
             say(f"recorded; look again with: livemon replay {self._recorder.session_path}")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,6 @@ class WatchOptions:
     json: bool = False
     duration_s: float | None = None
     interval_ms: int = 100
-    criteria: Path | None = None
     criteria_toml: str = ""
     criteria_sha256: str = ""
     record: Path | None = None
@@ -114,7 +112,6 @@ def watch_options(options: argparse.Namespace) -> WatchOptions:
         json=options.json,
         duration_s=options.duration,
         interval_ms=options.interval,
-        criteria=options.criteria,
         criteria_toml=toml,
         criteria_sha256=sha256,
         record=options.record,
@@ -136,21 +133,18 @@ def watch_options(options: argparse.Namespace) -> WatchOptions:
 
 
 def read_criteria(path: Path | None) -> tuple[str, str]:
-    """A criteria file as text and its sha256; two empty strings without one.
+    """A criteria file as text and the sha256 that is recorded; two empty strings without one.
 
     Raises:
         UsageError: it can't be read or is not valid.
     """
     if path is None:
         return "", ""
-    from livemon.model.criteria import load_criteria
+    from livemon.judge import load_criteria_text
+    from livemon.model.criteria import criteria_sha256
 
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise UsageError(f"{path} can't be read: {error.strerror}") from error
-    load_criteria(path)
-    return data.decode(), hashlib.sha256(data).hexdigest()
+    text = load_criteria_text(path)
+    return text, criteria_sha256(text)
 
 
 def screen_settings(options: WatchOptions | argparse.Namespace) -> dict[str, Any]:

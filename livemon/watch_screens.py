@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from livemon.model.criteria import Criteria, load_criteria
 from livemon.model.snapshot import SessionEntry, ViewSource
@@ -19,14 +18,13 @@ def show(
     *,
     title: str,
     speed: float | None = None,
-    criteria_path: Path | None = None,
+    criteria_toml: str = "",
 ) -> int:
     """Show a session until the person leaves; returns the exit code."""
     from livemon.ui.app import run_app
     from livemon.ui.config import load_settings
 
-    path = options.criteria if isinstance(options, WatchOptions) else criteria_path
-    criteria = load_criteria(path) if path else None
+    criteria = load_criteria(criteria_toml) if criteria_toml else None
     given = screen_settings(options)
 
     def open_view(where: str, progress: Progress) -> ViewSource:
@@ -41,8 +39,7 @@ def show(
 def _open(path: str, criteria: Criteria | None, progress: Progress) -> ViewSource:
     from livemon.viewer import SessionView
 
-    progress(None, f"reading {Path(path).name}")
-    return SessionView(path, criteria)
+    return SessionView(path, criteria, progress)
 
 
 def _sessions() -> Sequence[SessionEntry]:

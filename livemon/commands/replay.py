@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from livemon.watch_options import add_screen_arguments
+from livemon.watch_options import add_screen_arguments, read_criteria
 
 
 def prepare_parser(parser: argparse.ArgumentParser) -> None:
@@ -28,4 +28,5 @@ def run(options: argparse.Namespace) -> int:
         from livemon.watch_web import serve
 
         return serve(path, options.web)
-    return show(path, options, title=path, speed=options.speed, criteria_path=options.criteria)
+    toml, _ = read_criteria(options.criteria)
+    return show(path, options, title=path, speed=options.speed, criteria_toml=toml)

@@ -1,4 +1,8 @@
-"""Starting, telling and stopping the recorder process from the side of the viewer."""
+"""The processes that a watch starts beside the viewer: they are told what to do on standard input and answer once.
+
+Each lives in a session of its own, so no key and no hang-up reaches it, and ends by itself when its
+standard input closes because the viewer went away.
+"""
 
 from __future__ import annotations
 
@@ -21,19 +25,22 @@ START_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 5.0
 
 
-class RecorderProcess:
-    """The recorder as a child process, in a session of its own: no key and no hang-up reaches it.
+class ToldProcess:
+    """A Python module as a child process, started at once and told later what to do.
 
-    It is started at once and told what to record with ``configure``, so that it is ready when the
-    target starts.
+    Args:
+        module: What to run.
+        what: What to call it in messages.
+        inherit: Descriptors that it reads from.
     """
 
-    def __init__(self, *, inherit: Sequence[int] = ()) -> None:
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the recorder
+    def __init__(self, module: str, what: str, *, inherit: Sequence[int] = ()) -> None:
+        self._what = what
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
         root = str(Path(__file__).parent.parent)
         search = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "livemon.record"],
+            [sys.executable, "-P", "-m", module],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
@@ -41,7 +48,6 @@ class RecorderProcess:
             start_new_session=True,
             env={**os.environ, "PYTHONPATH": search},
         )
-        self.session_path = ""
 
     @property
     def pid(self) -> int:
@@ -50,30 +56,33 @@ class RecorderProcess:
 
     @property
     def is_running(self) -> bool:
-        """Whether it still records."""
+        """Whether it still runs."""
         return self._process.poll() is None
 
-    def configure(self, config: RecordingConfig) -> None:
-        """Tell it what to record and wait until the session is open.
+    def start(self, text: str) -> dict[str, Any]:
+        """Tell it what to do and wait for its answer.
 
         Raises:
-            LivemonError: it could not start recording, with its own words.
+            LivemonError: it could not, with its own words.
         """
-        self._send(config.to_json())
+        self.send(text)
         answer = self._answer()
-        if "session" in answer:
-            self.session_path = answer["session"]
-            return
+        if "error" not in answer:
+            return answer
         self._process.wait()
         kind = {EXIT_TARGET: TargetError}.get(answer.get("exit_code", 0), UsageError)
         raise kind(answer["error"], answer.get("hint", ""))
 
-    def tell(self, message: dict[str, Any]) -> None:
-        """Send it a message; one that has ended does not need it any more."""
-        self._send(json.dumps(message))
+    def send(self, text: str) -> None:
+        """Send it a line; one that has ended does not need it any more."""
+        pipe = self._process.stdin
+        if pipe is not None and not pipe.closed:
+            with contextlib.suppress(BrokenPipeError):
+                pipe.write(text.encode() + b"\n")
+                pipe.flush()
 
     def stop(self) -> None:
-        """Have it close the session and end."""
+        """Have it end in order."""
         if self.is_running:
             self._process.send_signal(signal.SIGTERM)
         self.wait(STOP_TIMEOUT_S)
@@ -86,7 +95,7 @@ class RecorderProcess:
         return False
 
     def abandon(self) -> None:
-        """Give up on a recorder that was never told what to record."""
+        """Give up on one that was never told what to do."""
         self._process.kill()
         self._process.wait()
 
@@ -97,7 +106,7 @@ class RecorderProcess:
                 with contextlib.suppress(OSError):
                     pipe.close()
         # Not waited for on purpose: it is to outlive this process.
-        self._process.returncode = self._process.returncode if self._process.returncode is not None else 0
+        self._process.returncode = 0 if self._process.returncode is None else self._process.returncode
 
     def failure(self) -> str:
         """How it ended other than in order, in words; empty if it did not."""
@@ -105,21 +114,14 @@ class RecorderProcess:
         if not status:
             return ""
         how = f"was killed by signal {-status}" if status < 0 else f"failed with status {status}"
-        words = self.last_words()
+        words = self._last_words()
         return f"{how} ({words})" if words else how
 
-    def last_words(self) -> str:
+    def _last_words(self) -> str:
         """The last line it wrote on standard error; empty if it wrote none."""
         self._errors.seek(0)
         lines = self._errors.read().decode("utf-8", "replace").strip().splitlines()
         return lines[-1] if lines else ""
-
-    def _send(self, text: str) -> None:
-        pipe = self._process.stdin
-        if pipe is not None and not pipe.closed:
-            with contextlib.suppress(BrokenPipeError):
-                pipe.write(text.encode() + b"\n")
-                pipe.flush()
 
     def _answer(self) -> dict[str, Any]:
         assert self._process.stdout is not None
@@ -134,8 +136,27 @@ class RecorderProcess:
         try:
             answer: dict[str, Any] = json.loads(data)
         except ValueError:
-            self._process.kill()
-            self._process.wait()
-            words = self.last_words()
-            raise SessionError(f"the recorder failed to start: {words or 'it gave no reason'}") from None
+            self.abandon()
+            words = self._last_words()
+            raise SessionError(f"the {self._what} failed to start: {words or 'it gave no reason'}") from None
         return answer
+
+
+class RecorderProcess(ToldProcess):
+    """The recorder; started before the target, so that it is ready when that starts."""
+
+    def __init__(self, *, inherit: Sequence[int] = ()) -> None:
+        super().__init__("livemon.record", "recorder", inherit=inherit)
+        self.session_path = ""
+
+    def configure(self, config: RecordingConfig) -> None:
+        """Tell it what to record and wait until the session is open.
+
+        Raises:
+            LivemonError: it could not start recording, with its own words.
+        """
+        self.session_path = self.start(config.to_json())["session"]
+
+    def tell(self, message: dict[str, Any]) -> None:
+        """Send it a message (see ``Recorder.take_messages``)."""
+        self.send(json.dumps(message))
