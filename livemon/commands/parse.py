@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import IO
 
 from livemon.model.errors import EXIT_OK, UsageError
+from livemon.parse.jsontext import json_lines
 from livemon.parse.options import add_parse_arguments, options_from
-from livemon.parse.record import ParsedRecord
 from livemon.parse.stream import TimingStream
 
 CHUNK_BYTES = 1 << 18
@@ -29,14 +29,13 @@ def run(args: argparse.Namespace) -> int:
     """Read the log and print what it says."""
     options = options_from(args)
     stream = TimingStream(options)
-    write = sys.stdout.write
+    sys.stdout.flush()
+    write = sys.stdout.buffer.write
     with opened(args.file) as file:
         for chunk in chunks(file):
-            for record in stream.feed(chunk):
-                write(as_json(record))
-        for record in stream.finish():
-            write(as_json(record))
-    sys.stdout.flush()
+            write(json_lines(stream.feed_columns(chunk)))
+        write(json_lines([*stream.finish()]))
+    sys.stdout.buffer.flush()
     print(json.dumps(stream.stats.as_json()), file=sys.stderr)
     return EXIT_OK
 
@@ -62,23 +61,3 @@ def chunks(file: IO[bytes]) -> Iterator[bytes]:
     """The bytes of a file in pieces."""
     while chunk := file.read(CHUNK_BYTES):
         yield chunk
-
-
-def as_json(record: ParsedRecord) -> str:
-    """One record as a line of JSON."""
-    return (
-        json.dumps(
-            {
-                "line": record.line,
-                "t": None if record.t_ns is None else record.t_ns / 1e9,
-                "clock": record.clock,
-                "source": record.source,
-                "unit": record.unit,
-                "class": record.label,
-                "pid": record.pid,
-                "tid": record.tid,
-                "stages_ms": dict(record.stages),
-            }
-        )
-        + "\n"
-    )

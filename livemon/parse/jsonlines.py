@@ -125,7 +125,7 @@ def _walk(
 
 
 def _milliseconds(key: str, item: object, unit: str | None, bare_unit: str | None) -> float | None:
-    """ms of one value, ``None`` if it is no duration at all.
+    """Ms of one value, ``None`` if it is no duration at all.
 
     Raises:
         MalformedError: it should be one and isn't.

@@ -38,6 +38,11 @@ class Rules:
         only = BY_NAME.get(options.format or "")
         self._presets = AUTOMATIC if options.format is None else (only,) if only else ()
 
+    @property
+    def tags_come_first(self) -> bool:
+        """Whether nothing the user said is asked before tagged lines."""
+        return not self._patterns and (self._only is None or self._only.endswith("_timing"))
+
     def unwrap(self, text: str) -> Unwrapped:
         """Take the wrappers off a line."""
         return unwrap(text, self.calendar)

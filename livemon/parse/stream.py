@@ -1,31 +1,25 @@
 """One log as a stream: bytes in, timing records out, everything else counted.
 
 The same bytes give the same records however they are cut into chunks. Nothing is read from a file
-or a clock here: the caller moves bytes, and says (``Calendar.reference_ns``) when "now" is for stamps
-that lack their year.
-
-A physical line is assembled (``lines``), unwrapped (``unwrap``; container parts are joined here),
-read by the first rule that knows it (``rules``), and what that rule gave becomes records.
+or a clock here: the caller moves bytes, and says (``calendar.reference_ns``) when "now" is, for stamps
+that lack their year. Big pieces are read in bulk (``bulk``), small ones line by line (``linewise``),
+with the same outcome.
 """
 
 from __future__ import annotations
 
-from collections import deque
+from operator import attrgetter
 from typing import Final
 
-from livemon.model.samples import StageValues
-from livemon.parse.lines import LineAssembly, Segment
-from livemon.parse.names import NameGroups
+from livemon.parse.bulk import BulkReader
+from livemon.parse.linewise import LineReader
 from livemon.parse.options import ParseOptions
-from livemon.parse.reading import Draft
 from livemon.parse.record import ParsedRecord, ParseStats
-from livemon.parse.rules import Rules
-from livemon.parse.timestamps import find
-from livemon.parse.unwrap import Unwrapped
+from livemon.parse.template import Batch
+from livemon.parse.timestamps import Calendar
 
-_TAIL_LINES: Final = 5
-_TAIL_CHARS: Final = 200
-_PART_CAP: Final = 1 << 20
+_BULK_BYTES: Final = 4096
+_BY_PLACE: Final = attrgetter("line", "offset")
 
 
 class TimingStream:
@@ -38,155 +32,54 @@ class TimingStream:
     """
 
     def __init__(self, options: ParseOptions, *, offset: int = 0, line: int = 0) -> None:
-        self._rules = Rules(options)
-        self._accept_unterminated = options.accept_unterminated
-        self._lines = LineAssembly(offset)
-        self._line = line
-        self._names = NameGroups()
-        self._labels = NameGroups()
-        self._anchors: list[tuple[int | None, int, int]] = []
-        self._part: Unwrapped | None = None
-        self._line_has_timing = False
-        self._tail: deque[str] = deque(maxlen=_TAIL_LINES)
-        self.stats = ParseStats()
-        self.calendar = self._rules.calendar
+        self._lines = LineReader(options, offset=offset, line=line)
+        self._bulk = BulkReader(self._lines)
+
+    @property
+    def stats(self) -> ParseStats:
+        """Counts since the start."""
+        return self._lines.stats
+
+    @property
+    def calendar(self) -> Calendar:
+        """What fills in for a missing zone, year and date; set its ``reference_ns``."""
+        return self._lines.calendar
 
     @property
     def tail_text(self) -> str:
         """The last lines without timing, shortened; for messages that must show what was seen."""
-        return "\n".join(self._tail)
+        return self._lines.tail_text
 
     def feed(self, data: bytes) -> list[ParsedRecord]:
-        """Take the next bytes; records of the lines they terminate."""
+        """Take the next bytes; records of the lines they terminate, in order."""
+        if len(data) < _BULK_BYTES:
+            return self._lines.feed(data)
+        items = self._bulk.feed(data)
         records: list[ParsedRecord] = []
-        for segment in self._lines.feed(data):
-            self._read(segment, records)
+        for item in items:
+            if isinstance(item, Batch):
+                records.extend(item.records())
+            else:
+                records.append(item)
+        if len(items) > 1:
+            records.sort(key=_BY_PLACE)
         return records
+
+    def feed_columns(self, data: bytes) -> list[Batch | ParsedRecord]:
+        """Like ``feed``, but lines of one shape stay together as columns: for bulk readers.
+
+        Items are in the order of their first lines; a batch may have lines from between others.
+        """
+        return self._bulk.feed(data)
 
     def finish(self) -> list[ParsedRecord]:
         """The stream ends: the unterminated rest is read if the options say so, else counted."""
-        records: list[ParsedRecord] = []
-        rest = self._lines.finish()
-        if rest is not None:
-            segment, terminated = rest
-            if terminated or self._accept_unterminated:
-                self._read(segment, records)
-                self._end_line()
-            else:
-                self.stats.unterminated += 1
-        if self._part is not None:
-            self.stats.unterminated += 1
-            self._part = None
-        return records
+        return self._lines.finish()
 
     def reset(self, offset: int = 0) -> None:
         """The log was rotated or truncated: the held-back part is dropped and counted, lines restart at 1."""
-        if self._lines.drop(offset):
-            self.stats.unterminated += 1
-        if self._part is not None:
-            self.stats.unterminated += 1
-            self._part = None
-        self._line = 0
-        self._line_has_timing = False
+        self._lines.reset(offset)
 
     def take_anchors(self) -> list[tuple[int | None, int, int]]:
         """(pid, mono_ns, wall_ns) of the clock anchors seen since the last call."""
-        anchors = self._anchors
-        self._anchors = []
-        return anchors
-
-    def _read(self, segment: Segment, records: list[ParsedRecord]) -> None:
-        if segment.data:
-            data = segment.data
-            if segment.is_truncated:
-                # The last word may be cut; what is before it is whole.
-                self.stats.truncated += 1
-                data = data[: max(data.rfind(b" "), 0)] or data
-            self._read_text(data.decode("utf-8", "replace"), segment, records)
-        if segment.is_line_end:
-            self._end_line()
-
-    def _end_line(self) -> None:
-        self._line += 1
-        self.stats.lines += 1
-        if not self._line_has_timing:
-            self.stats.ignored += 1
-        self._line_has_timing = False
-
-    def _read_text(self, text: str, segment: Segment, records: list[ParsedRecord]) -> None:
-        line = self._rules.unwrap(text)
-        if line.part or self._part is not None:
-            joined = self._join(line)
-            if joined is None:
-                self._line_has_timing = True
-                return
-            line = joined
-        reading = self._rules.read(line)
-        if "[CLOCK_ANCHOR]" in line.text:
-            self._anchors.extend(self._rules.anchors(line.text))
-        if reading.problems:
-            self.stats.malformed += len(reading.problems)
-            self._line_has_timing = True
-        if not reading.drafts:
-            if not reading.problems and line.text and not line.text.isspace():
-                self._tail.append(line.text[:_TAIL_CHARS])
-            return
-        self._line_has_timing = True
-        records.extend([self._record(draft, line, segment) for draft in reading.drafts])
-
-    def _join(self, line: Unwrapped) -> Unwrapped | None:
-        """Container parts make one line; ``None`` while more is to come."""
-        held = self._part
-        if held is not None:
-            if not line.part:
-                # Something else came between; what was held is torn.
-                self.stats.malformed += 1
-                self._part = None
-                return line
-            room = _PART_CAP - len(held.text)
-            held.text += line.text[: max(room, 0)]
-            line, part = held, line.part
-        else:
-            part = line.part
-        if part == "P":
-            self._part = line
-            return None
-        self._part = None
-        return self._rules.unwrap_again(line)
-
-    def _record(self, draft: Draft, line: Unwrapped, segment: Segment) -> ParsedRecord:
-        stamp = draft.stamp
-        if not draft.is_untimed and (stamp is None or stamp.rank < 5):
-            stamp = find(line.text, self.calendar, stamp or line.stamp)
-        self.stats.records += 1
-        formats = self.stats.formats
-        formats[draft.source] = formats.get(draft.source, 0) + 1
-        return ParsedRecord(
-            self._line + 1,
-            segment.offset,
-            segment.length,
-            None if stamp is None else stamp.t_ns,
-            None if stamp is None else stamp.clock,
-            draft.source,
-            draft.unit,
-            None if draft.label is None else self._labels.get(draft.label),
-            line.pid if draft.pid is None else draft.pid,
-            draft.tid,
-            self._grouped(draft.stages),
-            tuple(draft.fields),
-            draft.start_ns,
-        )
-
-    def _grouped(self, stages: list[tuple[str, float]]) -> StageValues:
-        """Stages under the names they are recorded by; of two that fall together the first stays."""
-        names = self._names
-        before = names.grouped
-        out = [(names.get(name), value) for name, value in stages]
-        if names.grouped != before:
-            self.stats.grouped += 1
-        if len(out) > 1 and len({name for name, _ in out}) < len(out):
-            first: dict[str, float] = {}
-            for name, value in out:
-                first.setdefault(name, value)
-            return tuple(first.items())
-        return tuple(out)
+        return self._lines.take_anchors()

@@ -1,0 +1,170 @@
+"""Reading a log fast: blocks of lines of known shapes as columns, everything else line by line.
+
+``BulkReader`` gives what ``LineReader`` gives, in the same order, as batches and single records.
+It learns shapes from the lines that the stream reads (``template``). Only whole lines of a block go
+the fast way, and none that could depend on its neighbours: with container parts about, the block is
+read line by line.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from livemon.parse.linewise import LineReader
+from livemon.parse.record import ParsedRecord
+from livemon.parse.template import DIGITS, Batch, Template
+
+_MAX_TEMPLATES: Final = 64
+_MAX_REFUSED: Final = 4096
+_MAX_LINE: Final = 4096
+_PARTS: Final = (b"stdout P", b"stderr P", b'{"log":')
+
+
+class BulkReader:
+    """Reads a stream's bytes in bulk.
+
+    Args:
+        stream: Takes what can't be read in bulk, and all counts.
+    """
+
+    def __init__(self, stream: LineReader) -> None:
+        self._stream = stream
+        self._templates: dict[bytes, Template] = {}
+        self._refused: set[bytes] = set()
+        self._last: Template | None = None
+
+    def feed(self, data: bytes) -> list[Batch | ParsedRecord]:
+        """Take the next bytes; batches and records in the order of the lines (a batch by its first line)."""
+        out: list[Batch | ParsedRecord] = []
+        if not self._stream.can_tag_in_bulk:
+            out.extend(self._stream.feed(data))
+            return out
+        if not self._stream.is_at_line_start:
+            end = data.find(b"\n") + 1
+            if not end:
+                out.extend(self._stream.feed(data))
+                return out
+            out.extend(self._stream.feed(data[:end]))
+            data = data[end:]
+        end = data.rfind(b"\n") + 1
+        if end:
+            block = data[:end] if end < len(data) else data
+            if b"\r" in block or any(mark in block for mark in _PARTS) or not self._stream.is_at_line_start:
+                out.extend(self._stream.feed(block))
+            else:
+                self._read_block(block, out)
+        if end < len(data):
+            out.extend(self._stream.feed(data[end:]))
+        return out
+
+    def _read_block(self, block: bytes, out: list[Batch | ParsedRecord]) -> None:
+        stream = self._stream
+        if self._last is not None:
+            count = block.count(b"\n")
+            first = stream.line + 1
+            batch = self._last.read(block, range(first, first + count), is_shape_known=False)
+            if batch is not None:
+                batch.block, batch.offset = block, stream.offset
+                stream.account(count, len(block), batch.template.record.source)
+                out.append(batch)
+                return
+        self._last = None
+        lines = block.split(b"\n")
+        lines.pop()
+        at = 0
+        while at < len(lines):
+            at = self._read_lines(lines, at, out)
+
+    def _read_lines(self, lines: list[bytes], start: int, out: list[Batch | ParsedRecord]) -> int:
+        """Read lines from ``start`` up to the next line that teaches a new shape; returns where to go on."""
+        groups: dict[bytes, list[int]] = {}
+        templates = self._templates
+        learning = False
+        at = start
+        slow: list[int] = []
+        for at in range(start, len(lines)):
+            line = lines[at]
+            if b"_timing" not in line:
+                slow.append(at)
+                continue
+            shape = line.translate(None, DIGITS)
+            if shape in templates and len(line) <= _MAX_LINE:
+                group = groups.get(shape)
+                if group is None:
+                    groups[shape] = [at]
+                else:
+                    group.append(at)
+            else:
+                slow.append(at)
+                if shape not in self._refused and len(line) <= _MAX_LINE:
+                    learning = True
+                    break
+        end = at + 1
+        batches = self._read_groups(lines, start, groups, slow)
+        self._emit(lines, start, end, batches, slow, out, learning)
+        if len(groups) == 1 and not slow and end - start > 1:
+            self._last = templates[next(iter(groups))]
+        return end
+
+    def _read_groups(
+        self, lines: list[bytes], start: int, groups: dict[bytes, list[int]], slow: list[int]
+    ) -> dict[int, Batch]:
+        """Batches by their first line; lines of groups that can't be read in bulk go to ``slow``."""
+        batches: dict[int, Batch] = {}
+        first = self._stream.line + 1 - start
+        refused = False
+        for shape, members in groups.items():
+            block = b"\n".join([lines[i] for i in members]) + b"\n"
+            batch = self._templates[shape].read(block, [first + i for i in members])
+            if batch is None:
+                slow.extend(members)
+                refused = True
+            else:
+                batches[members[0]] = batch
+        if refused:
+            slow.sort()
+        return batches
+
+    def _emit(
+        self,
+        lines: list[bytes],
+        start: int,
+        end: int,
+        batches: dict[int, Batch],
+        slow: list[int],
+        out: list[Batch | ParsedRecord],
+        learning: bool,
+    ) -> None:
+        """Read the slow lines at their places, and put everything out by first line."""
+        stream = self._stream
+        base_line = stream.line
+        offsets = [stream.offset]
+        for line in lines[start:end]:
+            offsets.append(offsets[-1] + len(line) + 1)
+        for batch in batches.values():
+            at_each = [i - base_line - 1 for i in batch.lines]
+            batch.places = [(offsets[i], len(lines[start + i]) + 1) for i in at_each]
+            stream.account(len(batch), 0, batch.template.record.source)
+        events: list[tuple[int, Batch | None]] = [(at, None) for at in slow]
+        events.extend(batches.items())
+        events.sort(key=lambda event: event[0])
+        for at, found in events:
+            if found is not None:
+                out.append(found)
+                continue
+            stream.move_to(base_line + at - start, offsets[at - start])
+            records = stream.feed(lines[at] + b"\n")
+            out.extend(records)
+            if learning and at == end - 1:
+                self._learn(lines[at], records)
+        stream.move_to(base_line + end - start, offsets[end - start])
+
+    def _learn(self, line: bytes, records: list[ParsedRecord]) -> None:
+        shape = line.translate(None, DIGITS)
+        if len(records) == 1 and len(self._templates) < _MAX_TEMPLATES and self._stream.is_settled(records[0]):
+            template = Template.of(line, records[0])
+            if template is not None:
+                self._templates[shape] = template
+                return
+        if len(self._refused) < _MAX_REFUSED:
+            self._refused.add(shape)

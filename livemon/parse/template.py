@@ -1,0 +1,258 @@
+"""Reading many lines of one shape at once: the same constants around numbers that differ.
+
+A shape is a line without its digits. The first line of a shape is read the long way; if it is a plain
+tagged line, what that reading said of each number (id, time, duration, field, decoration) becomes a
+template, which has to give exactly that reading back before it is used. From then on whole blocks
+are split into columns of numbers with a handful of C-level passes: translate, split, join, compare.
+The block is rebuilt from constants and columns and must equal the input byte for byte, so nothing
+can hide between the numbers.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from livemon.parse import units
+from livemon.parse.keys import ID_KEYS
+from livemon.parse.record import ParsedRecord
+
+DIGITS: Final = b"0123456789"
+_NUMBERS_ONLY: Final = bytes(c if c in b"0123456789." else 32 for c in range(256))
+_ONES: Final = bytes(49 if c in b"123456789" else c for c in range(256))
+_TOKEN = re.compile(rb"[0-9.]+")
+_LINE = re.compile(
+    rb"(?:\[mono_ns=(?P<t>\d{10,16})\](?:\[[\w.:]{1,40}\]){0,4} ?(?:[A-Za-z_][\w.]{0,80}: )?)?"
+    rb"\[(?P<tag>[A-Za-z]\w{0,60}_timing)(?P<inside>(?: [A-Za-z_]\w{0,40}=[\w.+\-]{1,60}){0,6})\](?P<pairs>(?: +[A-Za-z_][\w.\-]{0,80}= {0,8}[\w.+\-/]{1,120})+) *"
+)
+_PAIR = re.compile(rb"([A-Za-z_][\w.\-]{0,80})= {0,8}([\w.+\-/]{1,120})")
+_MS = re.compile(rb"(\d+(?:\.\d+)?)(?:ms)?")
+_SAFE_INTEGER_DIGITS: Final = 7
+"""A number of ms with so many digits before the dot is below the ceiling."""
+_MAX_EXACT_NS: Final = b"9007199254740991"
+"""Largest integer a double holds exactly: below it a decimal text of seconds is the quotient itself."""
+
+
+class Column(NamedTuple):
+    """One number of the shape."""
+
+    role: str
+    """``t``, ``unit``, ``stage``, ``field`` (its value is this number alone), ``same`` (part of a text), ``free``."""
+    name: str
+    """Stage or field name."""
+
+
+@dataclass(slots=True)
+class Batch:
+    """Records of one shape as columns of text; they are what the long way would give."""
+
+    template: Template
+    lines: range | list[int]
+    """Numbers of the physical lines."""
+    columns: list[list[bytes]]
+    """Texts of the shape's numbers; one list for each of ``template.columns``."""
+    block: bytes = b""
+    offset: int = 0
+    """Where ``block``, whole lines one after the other, starts in the stream; unused with ``places``."""
+    places: list[tuple[int, int]] = field(default_factory=list)
+    """(offset, length) of each line, where they do not stand one after the other."""
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def values(self, stage: int) -> list[float]:
+        """Durations of the ``stage``-th stage, in ms."""
+        return [float(text) for text in self.columns[self.template.stage_columns[stage]]]
+
+    def t_ns(self) -> list[int] | None:
+        """Monotonic time of each record; ``None`` if the lines carry none."""
+        at = self.template.t_column
+        return None if at is None else [int(text) for text in self.columns[at]]
+
+    def positions(self) -> list[tuple[int, int]]:
+        """(offset, length) of each physical line in the stream."""
+        if not self.places:
+            at = self.offset
+            for line in self.block.split(b"\n")[: len(self.lines)]:
+                self.places.append((at, len(line) + 1))
+                at += len(line) + 1
+        return self.places
+
+    def records(self) -> list[ParsedRecord]:
+        """The records as objects, in the order of the lines."""
+        places = self.positions()
+        template = self.template
+        first = template.record
+        stamps = self.t_ns()
+        unit_at = template.unit_column
+        stages = [self.values(i) for i in range(len(template.stage_columns))]
+        out = []
+        for n, line in enumerate(self.lines):
+            out.append(
+                ParsedRecord(
+                    line,
+                    *places[n],
+                    None if stamps is None else stamps[n],
+                    first.clock,
+                    first.source,
+                    first.unit if unit_at is None else self.columns[unit_at][n].decode(),
+                    first.label,
+                    first.pid,
+                    first.tid,
+                    tuple([(name, column[n]) for name, column in zip(template.stage_names, stages, strict=True)]),
+                    tuple([(k, v if i is None else self.columns[i][n].decode()) for k, v, i in template.fields]),
+                    None,
+                )
+            )
+        return out
+
+
+class Template:
+    """What each number of a shape means.
+
+    Args:
+        line: A line of the shape, without terminator.
+        record: What the long way read in it.
+
+    Raises:
+        ValueError: the line is not plain enough.
+    """
+
+    def __init__(self, line: bytes, record: ParsedRecord) -> None:
+        match = _LINE.fullmatch(line)
+        if match is None or record.start_ns is not None or record.pid is not None or record.tid is not None:
+            raise ValueError("not a plain tagged line")
+        if (record.clock == "monotonic") != (match["t"] is not None) or (record.t_ns is None) != (match["t"] is None):
+            raise ValueError("its time is not where it should be")
+        self.record = record
+        spans = [m.span() for m in _TOKEN.finditer(line)]
+        self.tokens = [line[a:b] for a, b in spans]
+        self.constants = self._constants(line, spans)
+        self.shape = line.translate(None, DIGITS)
+        roles = [Column("free", "")] * len(spans)
+        place = {span: n for n, span in enumerate(spans)}
+        tag_start = match.start("tag")
+        for n, (a, _) in enumerate(spans):
+            if a >= tag_start:
+                roles[n] = Column("same", "")
+        if match["t"] is not None:
+            roles[place[match.span("t")]] = Column("t", "")
+        stages = dict(record.stages)
+        for group in ("inside", "pairs"):
+            for pair in _PAIR.finditer(line, match.start(group), match.end(group)):
+                self._take_pair(pair, stages if group == "pairs" else {}, place, roles)
+        self.columns = roles
+        self.t_column = next((n for n, c in enumerate(roles) if c.role == "t"), None)
+        self.unit_column = next((n for n, c in enumerate(roles) if c.role == "unit"), None)
+        self.stage_names = [name for name, _ in record.stages]
+        by_name = {c.name: n for n, c in enumerate(roles) if c.role == "stage"}
+        if len(by_name) != len(self.stage_names) or set(by_name) != set(self.stage_names):
+            raise ValueError("not every stage is a plain number")
+        self.stage_columns = [by_name[name] for name in self.stage_names]
+        by_field = {c.name: n for n, c in enumerate(roles) if c.role == "field"}
+        self.fields = [(key, value, by_field.get(key)) for key, value in record.fields]
+        if len(dict(record.fields)) != len(record.fields):
+            raise ValueError("a field twice")
+        batch = self.read(line + b"\n", range(record.line, record.line + 1))
+        if batch is None:
+            raise ValueError("the template does not read its own line")
+        batch.places = [(record.offset, record.length)]
+        if batch.records() != [record]:
+            raise ValueError("the template reads its own line differently")
+
+    @classmethod
+    def of(cls, line: bytes, record: ParsedRecord) -> Template | None:
+        """The template of a line; ``None`` if it is not plain enough for one."""
+        try:
+            return cls(line, record)
+        except ValueError:
+            return None
+
+    def _constants(self, line: bytes, spans: list[tuple[int, int]]) -> list[bytes]:
+        constants = []
+        at = 0
+        for a, b in spans:
+            constants.append(line[at:a])
+            at = b
+        constants.append(line[at:] + b"\n")
+        return constants
+
+    def _take_pair(
+        self, pair: re.Match[bytes], stages: dict[str, float], place: dict[tuple[int, int], int], roles: list[Column]
+    ) -> None:
+        key = pair[1].decode()
+        if key in stages:
+            number = _MS.fullmatch(pair[2])
+            if number is None or float(number[1]) != stages[key]:
+                raise ValueError("a duration in another unit")
+            start = pair.start(2)
+            roles[place[start, start + len(number[1])]] = Column("stage", key)
+        elif pair.span(2) in place:
+            at = place[pair.span(2)]
+            if key.lower() in ID_KEYS and pair[2].isdigit():
+                # The first of the id keys is the unit's id; the long way drops the others.
+                is_unit = self.record.unit == pair[2].decode()
+                if is_unit and any(c.role == "unit" for c in roles):
+                    raise ValueError("two ids that can't be told apart")
+                roles[at] = Column("unit" if is_unit else "free", key)
+            elif pair[2].isdigit() and (key, pair[2].decode()) in self.record.fields:
+                roles[at] = Column("field", key)
+
+    def read(self, block: bytes, lines: range | list[int], *, is_shape_known: bool = True) -> Batch | None:
+        """The block's records, if every line of it is of this shape.
+
+        Args:
+            block: Whole lines with their newlines.
+            lines: Their numbers.
+            is_shape_known: Whether the caller grouped the lines by their shape already.
+        """
+        n = len(lines)
+        width = len(self.columns)
+        numbers = block.translate(_NUMBERS_ONLY)
+        tokens = numbers.split()
+        if len(tokens) != width * n:
+            return None
+        columns = [tokens[i::width] for i in range(width)]
+        step = 2 * width + 1
+        parts: list[bytes] = [b""] * (step * n)
+        for i, constant in enumerate(self.constants):
+            parts[2 * i :: step] = [constant] * n
+        for i, column in enumerate(columns):
+            parts[2 * i + 1 :: step] = column
+        if b"".join(parts) != block:
+            return None
+        if not is_shape_known and block.translate(None, DIGITS) != (self.shape + b"\n") * n:
+            return None
+        numbers_are_plain = _are_plain(numbers)
+        for what, column, first in zip(self.columns, columns, self.tokens, strict=True):
+            if not _is_valid(what, column, first, numbers_are_plain):
+                return None
+        return Batch(self, lines, columns)
+
+
+def _are_plain(numbers: bytes) -> bool:
+    """Whether no number of a text starts or ends with a dot or has a leading zero: what JSON allows, too."""
+    if b" ." in numbers or b". " in numbers:
+        return False
+    ones = numbers.translate(_ONES)
+    return b" 00" not in ones and b" 01" not in ones
+
+
+def _is_valid(what: Column, column: list[bytes], first: bytes, numbers_are_plain: bool) -> bool:
+    """Whether a column holds what the long way would read as it read its first value."""
+    role = what.role
+    if role == "stage":
+        if not numbers_are_plain and not _are_plain(b" " + b" ".join(column) + b" "):
+            return False
+        fraction = len(first) - first.index(b".") if b"." in first else 0
+        longest = max(map(len, column))
+        return longest <= _SAFE_INTEGER_DIGITS + fraction or all(float(t) <= units.CEILING_MS for t in column)
+    if role == "same":
+        return column.count(first) == len(column)
+    if role == "t":
+        longest = max(map(len, column))
+        if longest != min(map(len, column)) or not 10 <= longest <= 16 or min(column)[0] == 48:
+            return False
+        return longest < 16 or max(column) <= _MAX_EXACT_NS
+    return role == "free" or max(map(len, column)) <= 40
