@@ -21,6 +21,7 @@ from livemon.model.samples import Sample, TimingRecord
 
 GROUPS = 512
 """Logs x formats x processes that are followed at the same time; the oldest is dropped beyond."""
+_KNOWN = 100_000
 _DEVICE_FIELDS = frozenset({"dev", "device", "rank", "worker"})
 
 Group = tuple[int, str, int | None, str | None]
@@ -92,7 +93,7 @@ class Classifier:
         self._criteria = criteria
         self._shapes = shapes or ShapeTable(criteria)
         self._streams: dict[tuple[Group, str], _Stream] = {}
-        self._seen: set[tuple[Group, str | None]] = set()
+        self._groups: dict[tuple[int, str, int | None, str | None, str | None], Group] = {}
         self._keys: dict[tuple[int, int], str] = {}
         self._newest_ns = 0
         self._main: _Stream | None = None
@@ -134,12 +135,15 @@ class Classifier:
             if name in _DEVICE_FIELDS:
                 device = value
                 break
-        group = (record.stream, record.source, record.pid, device)
+        key = (record.stream, record.source, record.pid, device, label)
+        group = self._groups.get(key)
         index = index_of(record.unit)
-        is_first = (group, label) not in self._seen
-        is_warmup = index == 0 or (is_first and (index is None or index == 1))
-        if is_first and len(self._seen) < 100_000:
-            self._seen.add((group, label))
+        is_warmup = index == 0
+        if group is None:
+            is_warmup = index is None or index <= 1
+            group = key[:4]
+            if len(self._groups) < _KNOWN:
+                self._groups[key] = group
         driver = None if label is not None else self._driver(shape)
         if driver is None:
             done.append(Classified(record, shape, values, label, is_warmup, index, None, record.arrival_ns, group))

@@ -158,6 +158,7 @@ class Cycle:
         self._held: list[_Run] = []
         self._recent: deque[_Run] = deque(maxlen=3 * max_period + 8)
         self._levels: list[deque[float]] = []
+        self._middles: list[float | None] = []
         self._misfits: deque[bool] = deque()
         self._shift = 0
         self._order = 0
@@ -233,17 +234,18 @@ class Cycle:
         return []
 
     def _fits(self, run: _Run, phase: int) -> bool:
-        values = self._levels[phase]
-        if not values:
+        level = self._middles[phase]
+        if level is None:
             return True
-        level = median(values)
         off = abs(run.x - level)
-        if not self._by_index and off > SAME_LEVEL:
+        if off <= SAME_LEVEL:
+            return True
+        if not self._by_index:
             # Without an index a value at another phase's level speaks of a lost line, even when it is not far off.
-            for other in self._levels:
-                if other and abs(run.x - median(other)) < min(SAME_LEVEL, off - 0.1):
-                    return False
-        return off < NARROW or off < 4 * median([abs(x - level) for x in values])
+            nearer = min(SAME_LEVEL, off - 0.1)
+            if any(other is not None and abs(run.x - other) < nearer for other in self._middles):
+                return False
+        return off < NARROW or off < 4 * median([abs(x - level) for x in self._levels[phase]])
 
     def _slipped(self) -> bool:
         """Whether the newest held run fits again once lost lines are allowed for; then places them all.
@@ -277,10 +279,10 @@ class Cycle:
         return True
 
     def _distance(self, run: _Run, slip: int) -> float:
-        values = self._levels[(self._position(run) + slip) % self._period]
-        if not run.counts or not values:
+        level = self._middles[(self._position(run) + slip) % self._period]
+        if not run.counts or level is None:
             return 0.0
-        return min(abs(run.x - median(values)) / SAME_LEVEL, _ODD)
+        return min(abs(run.x - level) / SAME_LEVEL, _ODD)
 
     def _align(self, runs: Sequence[_Run]) -> None:
         """After a break without an index: turn the phases so that they meet the levels known before it."""
@@ -342,6 +344,7 @@ class Cycle:
         self._misfits.clear()
         for run in runs:
             self._levels[self._position(run) % period].append(run.x)
+        self._middles = [median(values) if values else None for values in self._levels]
         phases = [self._phase(run) for run in self._held]
         self._held.clear()
         return phases
@@ -373,8 +376,14 @@ class Cycle:
         return self._position(run) % self._period, self._period
 
     def _learn(self, run: _Run) -> None:
-        if run.counts:
-            self._levels[self._position(run) % self._period].append(run.x)
+        if not run.counts:
+            return
+        phase = self._position(run) % self._period
+        values, middle = self._levels[phase], self._middles[phase]
+        values.append(run.x)
+        # A value close to the middle hardly moves it: the median is only taken anew where it may have moved.
+        if middle is None or len(values) < _LEVEL_RUNS or abs(run.x - middle) > 0.05:
+            self._middles[phase] = median(values)
 
     def _release(self) -> list[tuple[int, int] | None]:
         if self._state is _State.LOCKED:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from livemon.engine.classes import Classified
 from livemon.engine.quantiles import Quantiles, median
@@ -23,14 +24,13 @@ MOST_LOST = 1.5
 """Lost lines are made up for by the run index up to this factor; beyond, it is a gap, not lost lines."""
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(NamedTuple):
     """One run of a class, as far as the figures need it."""
 
     value_ms: float
     start_ns: int
     t_ns: int
-    index: int | None
+    run: int | None
     totals_ms: float
     """Sum of the totals of all the group's runs up to and including this one."""
     over: frozenset[str]
@@ -61,6 +61,8 @@ class Interval:
     end_ns: int | None = None
     emitted_units: int = 0
     rules: frozenset[str] = frozenset()
+    level_ms: float | None = None
+    """Median of the newest kept runs; ``None`` before there are any."""
     _kept: Quantiles = field(default_factory=Quantiles)
     _last: Run | None = None
     _base: deque[float] = field(default_factory=lambda: deque(maxlen=BASE_RUNS))
@@ -72,9 +74,11 @@ class Interval:
             self._keep(self.tail.popleft())
 
     def _keep(self, run: Run) -> None:
-        self._kept.add([run.value_ms])
+        self._kept.add((run.value_ms,))
         self._base.append(run.value_ms)
         self._last = run
+        if self._kept.n <= 8 or self._kept.n % 4 == 0:
+            self.level_ms = median(self._base)
 
     def take_back(self, runs: int) -> list[Run]:
         """Remove the newest runs (at most the tail's) and return them, oldest first."""
@@ -144,8 +148,8 @@ class Interval:
             return None, "unknown: one run only"
         if wall > 0 and totals <= OVERLAP * wall:
             seen = self.units - 1
-            if self.period and first.index is not None and last.index is not None:
-                lost = (last.index - first.index) / self.period / seen
+            if self.period and first.run is not None and last.run is not None:
+                lost = (last.run - first.run) / self.period / seen
                 if 1.0 < lost <= MOST_LOST:
                     spent *= lost
             if last.is_ordered:

@@ -30,13 +30,15 @@ class Quantiles:
     """Count, sum, extremes and quantiles of the values seen so far."""
 
     __slots__ = ("_bins", "_values", "maximum", "minimum", "n", "total")
+    _values: list[float]
+    """All values while ``_bins`` is ``None``, else those that are not in it yet."""
 
     def __init__(self) -> None:
         self.n = 0
         self.total = 0.0
         self.minimum = math.inf
         self.maximum = -math.inf
-        self._values: list[float] | None = []
+        self._values = []
         self._bins: npt.NDArray[np.int64] | None = None
 
     def add(self, values: Sequence[float]) -> None:
@@ -51,27 +53,24 @@ class Quantiles:
         self.total = total
         self.minimum = min(self.minimum, min(values))
         self.maximum = max(self.maximum, max(values))
-        if self._values is not None:
-            self._values.extend(values)
-            if len(self._values) > EXACT:
-                self._spill(self._values)
-                self._values = None
-        else:
-            self._spill(values)
+        self._values.extend(values)
+        if len(self._values) > EXACT:
+            self._spill()
 
     def copy(self) -> Quantiles:
         """An independent copy."""
         other = Quantiles()
         other.n, other.total, other.minimum, other.maximum = self.n, self.total, self.minimum, self.maximum
-        other._values = None if self._values is None else list(self._values)
+        other._values = list(self._values)
         other._bins = None if self._bins is None else self._bins.copy()
         return other
 
-    def _spill(self, values: Sequence[float]) -> None:
+    def _spill(self) -> None:
         if self._bins is None:
             self._bins = np.zeros(_BINS, np.int64)
-        logs = np.log(np.maximum(np.asarray(values, np.float64), FLOOR_MS) / FLOOR_MS)
+        logs = np.log(np.maximum(np.asarray(self._values, np.float64), FLOOR_MS) / FLOOR_MS)
         self._bins += np.bincount(np.minimum((logs / _STEP).astype(np.int64), _BINS - 1), minlength=_BINS)
+        self._values.clear()
 
     @property
     def mean(self) -> float | None:
@@ -82,9 +81,10 @@ class Quantiles:
         """The quantile ``q`` in 0..1 (linear between order statistics); ``None`` without values."""
         if not self.n:
             return None
-        if self._values is not None:
+        if self._bins is None:
             return quantile(sorted(self._values), q)
-        assert self._bins is not None
+        if self._values:
+            self._spill()
         rank = q * (self.n - 1)
         k = int(np.searchsorted(np.cumsum(self._bins), rank, side="right"))
         return min(max(FLOOR_MS * math.exp((k + 0.5) * _STEP), self.minimum), self.maximum)

@@ -247,30 +247,51 @@ class OversizedFinalizeDetector:
         return frozenset(rule for rule in ("budget", "ratio") if sum(rule in run.over for run in state.recent) > half)
 
     def _follow(self, state: _State, interval: Interval, item: Classified) -> None:
-        recent = list(state.recent)
-        under = sum(not run.over for run in recent)
-        key = (item.group, item.class_key, interval.stage)
-        if under >= self._needed and self._is_confirmed(state, self._limit_ms(key), is_over=False):
-            trailing = next((k for k, run in enumerate(reversed(recent)) if run.over), len(recent))
-            interval.take_back(trailing)
-            self._end(state, interval, item)
-            return
-        changed = is_other_level(recent, interval.base(), self._rules.level_change, self._needed)
-        if changed and len(recent) - under >= self._needed:
-            interval.take_back(changed)
-            self._end(state, interval, item)
-            state.ended = None
-            for _ in range(len(state.recent) - changed):
-                state.recent.popleft()
-            state.history.clear()
-            state.history.extend(run.value_ms for run in state.recent)
-            self._may_open(state, item, interval.stage)
-            return
-        rules = self._broken(state) or interval.rules
+        newest = state.recent[-1]
+        if not newest.over:
+            if self._ends(state, interval, item):
+                self._end(state, interval, item)
+                return
+        elif self._is_off(newest, interval):
+            recent = list(state.recent)
+            over = sum([bool(run.over) for run in recent])
+            changed = is_other_level(recent, interval.base(), self._rules.level_change, self._needed)
+            if changed and over >= self._needed:
+                self._change_level(state, interval, item, changed)
+                return
         grown = interval.units >= 1.25 * interval.emitted_units
-        if grown or (rules != interval.rules and interval.units >= interval.emitted_units + _CONFIRM_RUNS):
-            interval.rules = rules
-            self._emit("updated", interval, item)
+        if grown or interval.units % _CONFIRM_RUNS == 0:
+            rules = self._broken(state) or interval.rules
+            if grown or rules != interval.rules:
+                interval.rules = rules
+                self._emit("updated", interval, item)
+
+    def _is_off(self, run: Run, interval: Interval) -> bool:
+        """Whether a run is not at the interval's level: the cheap question before ``is_other_level``."""
+        level, factor = interval.level_ms, self._rules.level_change
+        return level is not None and not level / factor <= run.value_ms <= level * factor
+
+    def _ends(self, state: _State, interval: Interval, item: Classified) -> bool:
+        """Whether the newest runs keep to the rules; then takes them back from the interval."""
+        recent = list(state.recent)
+        if sum([not run.over for run in recent]) < self._needed:
+            return False
+        key = (item.group, item.class_key, interval.stage)
+        if not self._is_confirmed(state, self._limit_ms(key), is_over=False):
+            return False
+        interval.take_back(next((k for k, run in enumerate(reversed(recent)) if run.over), len(recent)))
+        return True
+
+    def _change_level(self, state: _State, interval: Interval, item: Classified, changed: int) -> None:
+        """The newest ``changed`` runs are at another level: they begin the next finding."""
+        interval.take_back(changed)
+        self._end(state, interval, item)
+        state.ended = None
+        for _ in range(len(state.recent) - changed):
+            state.recent.popleft()
+        state.history.clear()
+        state.history.extend(run.value_ms for run in state.recent)
+        self._may_open(state, item, interval.stage)
 
     def _end(self, state: _State, interval: Interval, item: Classified) -> None:
         interval.end_ns = interval.last.t_ns
