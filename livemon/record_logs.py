@@ -116,7 +116,7 @@ class LogReader:
             if any(new):
                 out.append(LogCount(now_ns, index, *new, stream.lag_ns))
                 stream.told, stream.lag_ns = counts, None
-            out.extend(self._tell_quiet(stream, counts, now_ns))
+            out.extend(self._tell_quiet(index, stream, counts, now_ns))
         return out
 
     def finish(self) -> list[Sample]:
@@ -232,13 +232,15 @@ class LogReader:
                 text = line.decode("utf-8", "replace").strip()[:200]
                 out.append(Mark(arrival_ns, arrival_ns, text, "log"))
 
-    def _tell_quiet(self, stream: _Stream, counts: _Counts, now_ns: int) -> list[Sample]:
+    def _tell_quiet(self, index: int, stream: _Stream, counts: _Counts, now_ns: int) -> list[Sample]:
         """Say once that a log gives nothing."""
         is_late = now_ns - stream.opened_ns >= QUIET_NS
         if stream.has_told_quiet or counts.records or not (counts.lines >= QUIET_LINES or is_late):
             return []
         stream.has_told_quiet = True
         if not counts.lines:
+            if not self.logs.is_there(index):
+                return []  # told already: it is being waited for
             text = f"{stream.label}: no whole line in the first {QUIET_NS // 10**9} s"
             return [Note(now_ns, "info", text, "is it the right file, and does the writer flush each line?")]
         return [Note(now_ns, "warning", nothing_found(stream.label, counts.lines), explain_hint(stream.label))]
@@ -246,9 +248,11 @@ class LogReader:
     def nothing_read(self, now_ns: int) -> list[Sample]:
         """At the end: a note for each log that gave no record and was not told of yet."""
         out: list[Sample] = []
-        for stream in self._streams.values():
+        for index, stream in self._streams.items():
             counts = stream.counts()
-            if not counts.records and not stream.has_told_quiet:
+            if not counts.lines and not self.logs.is_there(index):
+                out.append(Note(now_ns, "warning", f"{stream.label} was never there", "check its path"))
+            elif not counts.records and not stream.has_told_quiet:
                 stream.has_told_quiet = True
                 hint = explain_hint(stream.label) if counts.lines else "does the writer flush each line?"
                 out.append(Note(now_ns, "warning", nothing_found(stream.label, counts.lines), hint))

@@ -77,21 +77,22 @@ class LogSet:
     @property
     def has_anything_to_come(self) -> bool:
         """Whether further bytes are possible: false when all there was are pipes that ended."""
-        return bool(self._globs) or any(isinstance(t, Tail) or t.fd is not None for t in self._tails)
+        return bool(self._globs) or any(isinstance(t, Tail) or t.is_open for t in self._tails)
 
     @property
     def is_catching_up(self) -> bool:
-        """Whether lines are waiting that were there when their file was opened."""
-        return any(isinstance(tail, Tail) and tail.is_catching_up for tail in self._tails)
+        """Whether lines are waiting that are to be read at full speed: old ones of files, any of pipes."""
+        return any(tail.is_catching_up for tail in self._tails)
 
     @property
     def backlog_bytes(self) -> int:
         """How far behind reading is, over all files."""
         return sum(tail.backlog_bytes for tail in self._tails if isinstance(tail, Tail))
 
-    def path_of(self, stream: int) -> str:
-        """What a stream is called."""
-        return self._tails[stream].path
+    def is_there(self, stream: int) -> bool:
+        """Whether there is anything behind a stream: false for a file that does not exist (yet)."""
+        tail = self._tails[stream]
+        return not isinstance(tail, Tail) or tail.is_open
 
     def poll(self, now_ns: int, max_bytes: int) -> list[tuple[int, LogEvent]]:
         """What is new, with the number of its stream; at most ``max_bytes`` of each.

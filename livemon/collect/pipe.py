@@ -1,29 +1,25 @@
 """Reading what can't be read twice: standard input, FIFOs, process substitution.
 
-The writer must never wait for livemon: a pipe is always emptied, and what comes faster than it can
-be read is thrown away, counted.
+The writer must never wait for livemon, so a pipe is always emptied, into memory. What is given out at
+a time is limited; what waits is limited too: when a writer stays faster than reading for so long
+that ``QUEUE_BYTES`` wait, reading goes on near the end, and what was left out is counted.
 """
 
 from __future__ import annotations
 
 import os
 import select
-from dataclasses import dataclass
+from collections import deque
 
-from livemon.collect.tail import Chunk, Ended, Skipped, TailEvent, Trouble
+from livemon.collect.tail import KEEP_BYTES, Chunk, Ended, Skipped, TailEvent, Trouble
 
 READ_BYTES = 64 << 10
 DRAIN_BYTES = 8 << 20
-"""At most so much is taken from a pipe in one poll, given out or not."""
+"""At most so much is taken from a pipe in one poll."""
+QUEUE_BYTES = 64 << 20
+FINISH_BYTES = 2 << 20
+"""So much is still read when the recording ends."""
 _PIPE_BYTES = 1 << 20
-
-
-@dataclass(slots=True)
-class _Dropping:
-    """A stretch that is being thrown away, up to the next line end."""
-
-    count_bytes: int = 0
-    lines: int = 0
 
 
 class PipeTail:
@@ -33,14 +29,18 @@ class PipeTail:
         fd: Open for reading; closed at the end.
         path: What it is called in messages.
         ends: The end of the stream is the end (standard input); else a further writer may come (FIFO).
+        queue_bytes: See ``QUEUE_BYTES``.
     """
 
-    def __init__(self, fd: int, path: str, *, ends: bool = True) -> None:
+    def __init__(self, fd: int, path: str, *, ends: bool = True, queue_bytes: int = QUEUE_BYTES) -> None:
         self.path = path
-        self.fd: int | None = fd
+        self._fd: int | None = fd
         self._ends = ends
+        self._queue_bytes = queue_bytes
+        self._queue: deque[bytes] = deque()
+        self._queued = 0
         self._offset = 0
-        self._is_mid_line = False
+        self._must_end = False
         self._poller = select.poll()
         self._poller.register(fd, select.POLLIN | select.POLLHUP)
         _enlarge(fd)
@@ -51,10 +51,20 @@ class PipeTail:
 
         A FIFO without a writer is always ready, so it is polled by time only.
         """
-        return self.fd if self._ends else None
+        return self._fd if self._ends else None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether anything may still come."""
+        return self._fd is not None or self._queued > 0 or self._must_end
+
+    @property
+    def is_catching_up(self) -> bool:
+        """Whether bytes wait in memory."""
+        return self._queued > 0
 
     def poll(self, now_ns: int, max_bytes: int) -> list[TailEvent]:
-        """What is new; at most ``max_bytes`` are given out, the rest is emptied and counted.
+        """What is new; at most ``max_bytes`` are given out, the rest waits.
 
         Args:
             now_ns: The time; not needed here, tails are all called alike.
@@ -62,74 +72,77 @@ class PipeTail:
         """
         del now_ns
         events: list[TailEvent] = []
-        dropping: _Dropping | None = None
+        self._drain(events)
+        if self._queued > self._queue_bytes:
+            self._skip(events)
+        given = 0
+        while self._queue and given < max_bytes:
+            data = self._queue.popleft()
+            self._queued -= len(data)
+            events.append(Chunk(0, self._offset, data))
+            self._offset += len(data)
+            given += len(data)
+        if self._must_end and not self._queue:
+            self._must_end = False
+            events.append(Ended(0))
+        return events
+
+    def _drain(self, events: list[TailEvent]) -> None:
         taken = 0
-        while self.fd is not None and taken < DRAIN_BYTES and self._is_readable():
+        while self._fd is not None and taken < DRAIN_BYTES and self._poller.poll(0):
             try:
-                data = os.read(self.fd, READ_BYTES)
+                data = os.read(self._fd, READ_BYTES)
             except BlockingIOError:
-                break
+                return
             except OSError as error:
                 events.append(Trouble(f"{self.path} can't be read any more: {error.strerror}"))
                 data = b""
             if not data:
                 if self._ends:
-                    self._end(events, dropping)
-                    return events
-                break
-            taken += len(data)
-            if taken > max_bytes and dropping is None:
-                dropping = _Dropping()
-            if dropping is None:
-                self._give(data, events)
-            else:
-                dropping.count_bytes += len(data)
-                dropping.lines += data.count(b"\n")
-                self._offset += len(data)
-                self._is_mid_line = not data.endswith(b"\n")
-        self._stop_dropping(events, dropping)
-        return events
-
-    def _is_readable(self) -> bool:
-        return bool(self._poller.poll(0))
-
-    def _give(self, data: bytes, events: list[TailEvent]) -> None:
-        if self._resync:
-            end = data.find(b"\n") + 1
-            if end == 0:
-                self._offset += len(data)
+                    self._must_end = True
+                    self._close()
                 return
-            self._offset += end
-            data = data[end:]
-            self._resync = False
-        if data:
-            events.append(Chunk(0, self._offset, data))
-            self._offset += len(data)
+            self._queue.append(data)
+            self._queued += len(data)
+            taken += len(data)
 
-    _resync = False
+    def _skip(self, events: list[TailEvent]) -> None:
+        """Leave out all that waits but the end, up to a line end."""
+        skipped = lines = 0
+        while self._queue and self._queued > min(KEEP_BYTES, self._queue_bytes // 2):
+            data = self._queue.popleft()
+            self._queued -= len(data)
+            skipped += len(data)
+            lines += data.count(b"\n")
+        while self._queue:
+            data = self._queue.popleft()
+            end = data.find(b"\n") + 1
+            self._queued -= end or len(data)
+            skipped += end or len(data)
+            if end:
+                lines += 1
+                if end < len(data):
+                    self._queue.appendleft(data[end:])
+                break
+        self._offset += skipped
+        reason = "written faster than it can be read: went on near the end"
+        events.append(Skipped(0, self._offset, skipped, lines, reason))
 
-    def _stop_dropping(self, events: list[TailEvent], dropping: _Dropping | None) -> None:
-        if dropping is None:
-            return
-        # The line that was cut is dropped to its end with the next bytes.
-        self._resync = self._is_mid_line
-        lines = dropping.lines + (1 if self._is_mid_line else 0)
-        reason = "written faster than it can be read: thrown away, so that the writer need not wait"
-        events.append(Skipped(0, self._offset, dropping.count_bytes, lines, reason))
-
-    def _end(self, events: list[TailEvent], dropping: _Dropping | None) -> None:
-        self._stop_dropping(events, dropping)
-        events.append(Ended(0))
-        self.finish()
+    def _close(self) -> None:
+        if self._fd is not None:
+            self._poller.unregister(self._fd)
+            os.close(self._fd)
+            self._fd = None
 
     def finish(self) -> list[TailEvent]:
-        """Let go of the pipe."""
-        if self.fd is None:
-            return []
-        self._poller.unregister(self.fd)
-        os.close(self.fd)
-        self.fd = None
-        return []
+        """Let go of the pipe; what waits is given out, or counted if that would take too long."""
+        events: list[TailEvent] = []
+        self._drain(events)
+        self._close()
+        if self._queued > FINISH_BYTES:
+            self._skip(events)
+        self._must_end = True
+        return events + self.poll(0, self._queued + 1)
 
 
 def _enlarge(fd: int) -> None:

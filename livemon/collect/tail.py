@@ -197,6 +197,12 @@ class Tail:
             old.file.close()
             events.append(Ended(old.generation))
         if self._file is not None:
+            unread = self._file.backlog_bytes
+            if unread > 0:
+                position = self._file.position + unread
+                events.append(
+                    Skipped(self._generation, position, unread, None, "the recording ended before it was read")
+                )
             self._file.close()
             events.append(Ended(self._generation))
         self._old.clear()

@@ -232,6 +232,14 @@ def test_far_behind_it_goes_on_near_the_end_and_counts_what_it_left_out(tmp_path
     assert follower.lines()[-1] == b"line 99999"
 
 
+def test_what_is_unread_at_the_end_is_said(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    append(log, "a\n" * 1000)
+    follower = Follower(Tail(str(log), from_start=True))
+    follower.look(max_bytes=500)
+    assert [e.count_bytes for e in follower.tail.finish() if isinstance(e, Skipped)] == [1500]
+
+
 def test_a_directory_in_its_place_is_told_once(tmp_path: Path) -> None:
     log = tmp_path / "dir"
     log.mkdir()
@@ -335,7 +343,7 @@ class Rotation(RuleBasedStateMachine):
         if missed and self.must_tell:
             assert any(e.may_have_lost for e in self.follower.events if isinstance(e, Restarted))
         for event in self.follower.tail.finish():
-            assert isinstance(event, Ended)
+            assert isinstance(event, Ended), "all was read"
 
 
 TestRotation = Rotation.TestCase
