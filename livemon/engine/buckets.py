@@ -8,6 +8,7 @@ import numpy as np
 
 from livemon.engine.logbins import Ints
 from livemon.engine.quantiles import Quantiles
+from livemon.engine.thread_health import Flags
 from livemon.engine.thread_work import (
     CPU,
     E_CPU,
@@ -54,9 +55,8 @@ class AlignedBuckets:
     def __init__(self, t0_ns: int) -> None:
         self.t0_ns = t0_ns
         self._sums = tuple(_Sums() for _ in EDGES_S)
-        self._edges = np.array([edge for pair in EDGES_S for edge in pair]) * 1e9
 
-    def add_units(self, start: Ints, wall: Ints, slow: Ints, told: Ints) -> None:
+    def add_units(self, start: Ints, wall: Ints, slow: Flags, told: Flags) -> None:
         """Take units by their submission: ns columns, and flags whether slow and whether that is known."""
         since = start - self.t0_ns
         for sums, (low, high) in zip(self._sums, EDGES_S, strict=True):

@@ -266,26 +266,26 @@ class CauseBench:
         if during is None:
             return _cause(name, "unknown", f"{what}: not recorded in the episode")
         rose = during >= least and (reference is None or during >= 2 * reference)
-        evidence = f"{what} {_number(during)} against {_number(reference)}"
+        evidence = f"{what}: {_number(during)} against {_number(reference)}"
         return _cause(name, "applies" if rose else "ruled_out", evidence, during, reference)
 
     def _throttled(self) -> Cause:
         pair = self._rates("cgroup_throttled_us")
-        return self._pressure("throttled", "cgroup throttling, µs per s:", pair, _THROTTLED_US_PER_S)
+        return self._pressure("throttled", "cgroup throttling, µs per s", pair, _THROTTLED_US_PER_S)
 
     def _steal(self) -> Cause:
         during, reference = self._scene.pressure
         pair = (during.steal if during else None, reference.steal if reference else None)
-        return self._pressure("steal", "CPUs taken by the hypervisor:", pair, _STEAL_CPUS)
+        return self._pressure("steal", "CPUs taken by the hypervisor", pair, _STEAL_CPUS)
 
     def _softirq(self) -> Cause:
         during, reference = self._scene.pressure
         pair = (during.busiest_softirq if during else None, reference.busiest_softirq if reference else None)
-        return self._pressure("softirq", "interrupt share of the busiest CPU:", pair, _SOFTIRQ_SHARE)
+        return self._pressure("softirq", "interrupt share of the busiest CPU", pair, _SOFTIRQ_SHARE)
 
     def _page_faults(self) -> Cause:
         return self._pressure(
-            "page_faults", "major page faults per s:", self._rates("target_majflt", "cgroup_pgmajfault"), _FAULTS_PER_S
+            "page_faults", "major page faults per s", self._rates("target_majflt", "cgroup_pgmajfault"), _FAULTS_PER_S
         )
 
     def _migrations(self) -> Cause:

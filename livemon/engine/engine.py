@@ -13,30 +13,13 @@ from __future__ import annotations
 
 import bisect
 import importlib
-from typing import Protocol
 
+from livemon.engine.detectors import Detector
 from livemon.engine.transitions import TransitionStudy
 from livemon.model.criteria import Criteria
 from livemon.model.facts import SessionFacts
 from livemon.model.findings import Finding, FindingChange, Transition
 from livemon.model.samples import Samples
-
-
-class Detector(Protocol):
-    """What finds one kind of finding."""
-
-    def update(self, samples: Samples) -> list[FindingChange]:
-        """Take in samples; what changed."""
-        ...
-
-    def finish(self) -> list[FindingChange]:
-        """The stream is over; what changed. Findings that go on stay open."""
-        ...
-
-    def get(self) -> tuple[Finding, ...]:
-        """All findings as known now, in order of detection."""
-        ...
-
 
 DETECTORS: dict[str, str] = {
     "host_slow": "livemon.engine.detectors.host_slow:HostSlowDetector",

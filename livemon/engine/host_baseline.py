@@ -13,6 +13,7 @@ stage, a slow host hits all. Values are learned late and only from quiet time; t
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -155,7 +156,9 @@ class KindBaseline:
         stages = self.slower[np.arange(self.hosts), :, coarse]
         unit = _median(np.moveaxis(stages[:, used], 1, 2))
         ratio = _median(np.rint(fine[:, used] - self.median[used]).astype(np.int64))
-        return np.minimum(stages, CLIP_ALONE), np.minimum(unit, self.clip), ratio
+        alone: npt.NDArray[np.int32] = np.minimum(stages, CLIP_ALONE)
+        whole: npt.NDArray[np.int32] = np.minimum(unit, self.clip)
+        return alone, whole, ratio.astype(np.int64)
 
     def speedup(self, fine: Ints) -> npt.NDArray[np.int32]:
         """Evidence that units are faster than the state learned so far, (units, len(FASTER))."""
@@ -164,13 +167,13 @@ class KindBaseline:
         return _median(np.moveaxis(self.faster[np.arange(self.hosts), :, coarse][:, used], 1, 2))
 
 
-def _median(values: npt.NDArray[np.int32] | Ints) -> npt.NDArray[np.int32]:
+def _median(values: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
     """Median over the last axis in whole numbers (of an even count: the lower middle's mean with the upper)."""
     n = values.shape[-1]
     if n == 1:
-        return values[..., 0].astype(np.int32)
+        return np.asarray(values[..., 0], np.int32)
     ordered = np.sort(values, axis=-1)
     middle = n // 2
     if n % 2:
-        return ordered[..., middle].astype(np.int32)
-    return ((ordered[..., middle - 1] + ordered[..., middle]) // 2).astype(np.int32)
+        return np.asarray(ordered[..., middle], np.int32)
+    return np.asarray((ordered[..., middle - 1] + ordered[..., middle]) // 2, np.int32)

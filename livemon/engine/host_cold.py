@@ -13,7 +13,7 @@ import numpy as np
 
 from livemon.engine.host_baseline import FASTER, NAT
 from livemon.engine.host_cusum import Cusum
-from livemon.engine.host_evidence import Block, EvidenceMaker
+from livemon.engine.host_evidence import Block, EvidenceMaker, Flags
 from livemon.engine.logbins import ratio_of
 
 YOUNG_CELLS = 60
@@ -54,7 +54,7 @@ class SpeedupWatch:
         few = np.isin(block.kind_of_row[rows], [k for k, b in enumerate(maker.baselines) if len(b.used) < 3])
         sums = self._sum.run(evidence, evidence > 0, ready, few & ready)
         enough = np.where(2 * sums.counts[2] > sums.counts[1], _LEVEL_FEW_STAGES, _LEVEL)
-        hit = (
+        hit = np.asarray(
             (sums.level >= enough)
             & (sums.counts[0] >= _UNITS)
             & (tau[:, None] - self._sum.begins(sums, clocks[0], 0) >= _RUN_NS)

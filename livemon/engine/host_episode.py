@@ -11,11 +11,11 @@ from livemon.engine.causes import CauseBench, Scene, does_not_show
 from livemon.engine.host_evidence import Block, EvidenceMaker, Flags
 from livemon.engine.host_units import Kind
 from livemon.engine.logbins import FINE_BINS, Floats, Ints, ratio_of, value_of
-from livemon.engine.machine_pressure import PressureHistory, rates
+from livemon.engine.machine_pressure import rates
 from livemon.engine.quantiles import Quantiles
 from livemon.engine.thread_figures import evidence_rows, ledger_rows, witnesses
 from livemon.engine.thread_health import Flags as NameFlags
-from livemon.engine.thread_work import ROWS, ThreadWork
+from livemon.engine.thread_work import ROWS
 from livemon.model.criteria import Criteria
 from livemon.model.findings import HostSlowTransient, Severity
 from livemon.model.samples import MachineSample
@@ -40,6 +40,18 @@ class TickWork:
     def middle_ns(self) -> int:
         """The middle of what the tick covers."""
         return self.arrival_ns - self.tick_ns // 2
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadFacts:
+    """What is known of the threads as a whole."""
+
+    names: tuple[str, ...] = ()
+    """By number."""
+    class_names: tuple[str, str] = ("P", "E")
+    """Of the fast and of the efficiency cores."""
+    tells_placement: bool = False
+    is_estimated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,15 +139,23 @@ class Episode:
                 else:
                     known += counts
 
-    def fold(self, ticks: list[TickWork], until_ns: int, names: int) -> None:
-        """Add the work of the ticks whose middle lies in the episode, up to ``until_ns``."""
+    def _reach(self, names: int) -> None:
         if names > self.work.shape[1]:
             self.work = np.concatenate([self.work, np.zeros((ROWS, names - self.work.shape[1]), np.int64)], axis=1)
+
+    def fold(self, ticks: list[TickWork], until_ns: int, names: int) -> None:
+        """Add the work of the ticks whose middle lies in the episode, up to ``until_ns``."""
+        self._reach(names)
         for tick in ticks:
             if self.folded_ns < tick.middle_ns <= until_ns:
                 self.work[:, tick.numbers] += tick.work
                 self.buckets.add_tick(tick.middle_ns, tick.work)
                 self.folded_ns = tick.middle_ns
+
+    @property
+    def may_reopen(self) -> bool:
+        """Whether a further slow stretch soon after it would be the same episode."""
+        return not self.is_cold and not self.end_note
 
     @property
     def median_ratio(self) -> float | None:
@@ -164,8 +184,8 @@ class Episode:
         self,
         kinds: list[Kind],
         maker: EvidenceMaker,
-        threads: ThreadWork,
-        pressure: PressureHistory,
+        threads: ThreadFacts,
+        newest: MachineSample | None,
         criteria: Criteria,
         now_ns: int,
     ) -> HostSlowTransient:
@@ -176,7 +196,9 @@ class Episode:
             more = names - reference.shape[1]
             reference = np.concatenate([reference, np.zeros((ROWS, more))], axis=1)
             known = np.concatenate([known, np.zeros(more, np.bool_)])
-        found = witnesses(threads.names, self.work[:, :names], reference, (self.units, self.reference.units), known)
+        self._reach(names)
+        units = (self.units, self.reference.units)
+        found = witnesses(threads.names, self.work[:, :names], reference, units, known)
         end = self.end_ns if self.end_ns is not None else now_ns
         cpu = self._columns_ms(kinds, maker, "cpu")
         slowdown = self.median_ratio
@@ -188,7 +210,7 @@ class Episode:
             cpu_stage=cpu[1:] if cpu is not None else None,
             device_ms=self._columns_ms(kinds, maker, "device"),
             completion_ms=self._columns_ms(kinds, maker, "completion"),
-            pressure=(rates(self.pressure_before[1], pressure.newest), rates(*self.pressure_before)),
+            pressure=(rates(self.pressure_before[1], newest), rates(*self.pressure_before)),
             tells_placement=threads.tells_placement,
             is_estimated=threads.is_estimated,
             has_threads=bool(names),

@@ -19,6 +19,7 @@ from livemon.engine.logbins import Ints
 from livemon.engine.thread_health import ThreadHealth, is_awake
 from livemon.engine.thread_work import CPU, totals
 
+CELL_NS = 1_000_000_000
 GATE = 1024
 """Height of evidence (see ``OnsetWatch.update``) from which a second is not quiet."""
 _STARVED_CELLS = 20
@@ -119,18 +120,35 @@ class Learning:
         self._health.learn(sums, worked, cell.units, self._factor)
         self.learned_cells = self.learned_cells * self._factor + 1
 
-    def keep_out_since(self, start_ns: int) -> None:
-        """An episode began at that time: nothing that was submitted since is learned."""
+    @property
+    def current(self) -> Cell:
+        """The cell that goes on."""
+        assert self.cell is not None
+        return self.cell
+
+    def keep_out_since(self, start_ns: int, current: Block | None, row: int) -> None:
+        """An episode began at that time: nothing submitted since, up to ``row`` of ``current``, is learned."""
         for cell in (self._pending, self.cell):
             if cell is None:
                 continue
             for block, may in cell.blocks:
-                may &= block.start < start_ns
+                upto = row + 1 if block is current else len(block)
+                may[:upto] &= block.start[:upto] < start_ns
+
+    def recent_ticks(self, before_ns: int) -> list[TickWork]:
+        """The ticks of the newest cells that came before a moment."""
+        return [tick for cell in self.recent_cells() for tick in cell.ticks if tick.arrival_ns < before_ns]
 
     def recent_cells(self) -> list[Cell]:
         """The newest cells with the current one, oldest first."""
         return [*self.recent, *([self.cell] if self.cell is not None else [])]
 
-    def drop_pending(self) -> None:
-        """Forget what waits: it belongs to a state that was not healthy."""
-        self._pending = None
+    def drop_before(self, start_ns: int) -> None:
+        """Forget what waits and was submitted before that: it belongs to a state that was not healthy."""
+        for cell in (self._pending, self.cell):
+            if cell is None:
+                continue
+            for block, may in cell.blocks:
+                may &= block.start >= start_ns
+            cell.ticks = [tick for tick in cell.ticks if tick.middle_ns >= start_ns]
+            cell.is_disturbed = False

@@ -19,6 +19,8 @@ from livemon.model.samples import TimingRecord
 
 MAX_KINDS = 256
 """Healthy states that are kept; lines with ever new labels must not grow memory for ever."""
+_MOST_MS = 1e9
+"""Durations are taken as this at most (12 days), so that sums stay far from the end of int64."""
 _COMPLETION = ("callback", "handoff", "completion", "return")
 """Words that mark the path from the device's completion back to its waiter."""
 
@@ -181,8 +183,8 @@ class UnitIntake:
             names, numbers = zip(*record.stages, strict=True)
             label = label_of_record(record)
             key = (record.stream, record.source, label, names)
-            kind = by_key.get(key, self)
-            if kind is self:
+            kind = by_key.get(key)
+            if kind is None and key not in by_key:
                 kind = self._make(key, record, label, names)
             if kind is None:
                 self.skipped += len(self.kinds) >= MAX_KINDS
@@ -209,14 +211,13 @@ class UnitIntake:
             starts.append(record.start_ns if record.start_ns is not None else -1)
         columns = {k: np.array(flat).reshape(counts[k], -1) for k, flat in values.items()}
         kind_column, row_column = np.array(kinds, np.int64), np.array(rows, np.int64)
-        wall = np.zeros(len(kinds))
+        wall = np.zeros(len(kinds), np.int64)
         for k, block in columns.items():
             made = self.kinds[k]
-            wall[kind_column == k] = (
-                block[:, made.total] if made.total is not None else block[:, made.parts].sum(axis=1)
-            )
+            taken = block[:, made.parts if made.total is None else (made.total,)]
+            # Whole ns before summing: a sum of floats may depend on the shape of the block.
+            wall[kind_column == k] = np.rint(np.minimum(taken, _MOST_MS) * 1e6).astype(np.int64).sum(axis=1)
         end_column, start_column = np.array(ends, np.int64), np.array(starts, np.int64)
-        derived = end_column - (wall * 1e6).astype(np.int64)
-        start_column = np.where(start_column >= 0, np.minimum(start_column, end_column), derived)
+        start_column = np.where(start_column >= 0, np.minimum(start_column, end_column), end_column - wall)
         arrival = np.array(arrivals, np.int64)
         return Units(arrival, end_column, start_column, wall, kind_column, row_column, columns), kept

@@ -155,7 +155,7 @@ class OnsetWatch:
             & (part.counts[0] >= c.partial_min_share * part.counts[2])
             & (2 * part.counts[1] >= part.counts[0])
         )
-        hit = opened.any(axis=1) | opened_part.any(axis=1)
+        hit = np.asarray((opened | opened_part).any(axis=1))
         height = np.maximum(
             (whole.level.max(axis=1) * 1024) // round(c.threshold * NAT * _GATES[0]),
             (part.level.max(axis=1) * 1024) // round(c.partial_threshold * NAT * _GATES[1]),

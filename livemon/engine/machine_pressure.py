@@ -64,10 +64,9 @@ class PressureHistory:
         """Take the next sample."""
         self._kept.append(sample)
 
-    @property
-    def newest(self) -> MachineSample | None:
-        """The last sample so far."""
-        return self._kept[-1] if self._kept else None
+    def newest(self, t_ns: int) -> MachineSample | None:
+        """The last sample before a moment."""
+        return next((sample for sample in reversed(self._kept) if sample.arrival_ns < t_ns), None)
 
     def before(self, t_ns: int) -> tuple[MachineSample | None, MachineSample | None]:
         """The oldest sample kept and the last one at or before a moment."""

@@ -109,7 +109,7 @@ class Witness:
 
 
 def witnesses(
-    names: list[str], during: Ints, reference: Floats, units: tuple[float, float], known: Flags
+    names: tuple[str, ...], during: Ints, reference: Floats, units: tuple[float, float], known: Flags
 ) -> list[Witness]:
     """The names with enough CPU time in the episode, most first.
 

@@ -51,7 +51,8 @@ def is_awake(work: Ints, tick_ns: int) -> Flags:
     """Which names worked enough in a tick to be under load, where no units tell."""
     scale = max(tick_ns / 1e8, 0.1)
     enough = bool(work[CPU].sum() >= _COLD_TICK_NS * scale)
-    return (work[CPU] >= _COLD_THREAD_NS * scale) & enough
+    awake: Flags = (work[CPU] >= _COLD_THREAD_NS * scale) & enough
+    return awake
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,9 +134,9 @@ def _by_name(slot: Ints, work: Ints) -> tuple[Ints, Ints]:
     numbers, position = np.unique(slot, return_inverse=True)
     if len(numbers) == len(slot):
         return numbers, work[:, np.argsort(slot)]
-    out = np.zeros((ROWS, len(numbers)), np.int64)
-    np.add.at(out, (slice(None), position), work)
-    return numbers, out
+    out = np.zeros((len(numbers), ROWS), np.int64)
+    np.add.at(out, position, work.T)
+    return numbers, out.T
 
 
 def totals(parts: Iterable[tuple[Ints, Ints]], names: int) -> Ints:
