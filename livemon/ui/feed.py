@@ -77,8 +77,12 @@ class Feed:
         fps: float,
         clock: Clock | None = None,
     ) -> None:
-        self._opening: Loader | None = None if hasattr(source, "snapshot") else source  # type: ignore[assignment]
-        self.source: ViewSource | None = source if hasattr(source, "snapshot") else None
+        self._opening: Loader | None = None
+        self.source: ViewSource | None = None
+        if callable(source):
+            self._opening = source
+        else:
+            self.source = source
         self._notify = notify
         self._failed = failed
         self._clock = clock or SystemClock()

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from livemon.model.snapshot import Lane
 from livemon.ui.render.glyphs import Glyphs
 from livemon.ui.render.line import Span
+from livemon.ui.render.spark import end_cell
 
 MIXED_BELOW = 0.75
 """A bucket whose main class has less than this share of its CPU time is drawn in lower case."""
@@ -76,7 +77,7 @@ def _grouped(lane: Lane, cells: int) -> list[dict[str, float] | None]:
     if have == 0:
         return [None] * cells
     first = lane.first_bucket
-    end = -(-((first + have) * cells) // have)
+    end = end_cell(first, have, cells)
     out: list[dict[str, float] | None] = [None] * cells
     if cells >= have:
         for place in range(cells):

@@ -55,11 +55,11 @@ RELATIVE = Scale("log", 0.75, 3.0, "×")
 
 
 def nice_linear(high: float, unit: str) -> Scale:
-    """0 up to the next 1, 2 or 5 times a power of ten."""
+    """0 up to the next round number times a power of ten."""
     if high <= 0 or not math.isfinite(high):
         return Scale("linear", 0.0, 1.0, unit)
     power = 10.0 ** math.floor(math.log10(high))
-    top = next(step for step in (1, 2, 5, 10, 20) if step * power >= high * 0.999999) * power
+    top = next(step for step in (1, 1.5, 2, 3, 4, 5, 6, 8, 10, 20) if step * power >= high * 0.999999) * power
     return Scale("linear", 0.0, top, unit)
 
 

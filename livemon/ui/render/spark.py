@@ -16,6 +16,17 @@ _LEFT = (0x00, 0x40, 0x44, 0x46, 0x47)
 _RIGHT = (0x00, 0x80, 0xA0, 0xB0, 0xB8)
 
 
+def end_cell(first: int, have: int, cells: int) -> int:
+    """The absolute cell after the newest one when ``have`` buckets from ``first`` are drawn on ``cells`` cells.
+
+    Bucket ``b`` falls into cell ``b * cells // have``; with fewer buckets than cells, cell ``c`` shows
+    bucket ``c * have // cells``.
+    """
+    if cells >= have:
+        return -(-((first + have) * cells) // have)
+    return (first + have - 1) * cells // have + 1
+
+
 def points(series: Series, count: int) -> list[Point]:
     """The series in exactly ``count`` points, oldest first; no point is lost and none is invented.
 
@@ -30,7 +41,7 @@ def points(series: Series, count: int) -> list[Point]:
         return [None] * count
     low, high = series.low, series.high
     first = series.first_bucket
-    end = -(-((first + have) * count) // have)
+    end = end_cell(first, have, count)
     out: list[Point] = []
     if count >= have:
         for cell in range(end - count, end):

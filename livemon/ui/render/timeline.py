@@ -11,7 +11,7 @@ from livemon.ui.render.glyphs import Glyphs
 from livemon.ui.render.line import Line, Span, clean, fit, fit_line, line_width
 from livemon.ui.render.numbers import Stamps, duration
 from livemon.ui.render.scale import SHARE
-from livemon.ui.render.spark import spark
+from livemon.ui.render.spark import end_cell, spark
 
 LABEL = 10
 """Cells of the label on the left of each line."""
@@ -43,7 +43,7 @@ def window_axis(snapshot: Snapshot, cells: int) -> Axis:
     count = len(series.high)
     if count == 0:
         return Axis(snapshot.at_ns - snapshot.span_ns, snapshot.at_ns, room)
-    end = -(-((series.first_bucket + count) * room) // count)
+    end = end_cell(series.first_bucket, count, room)
     width_ns = count * series.bucket_ns
     return Axis((end - room) * width_ns // room, end * width_ns // room, room)
 
