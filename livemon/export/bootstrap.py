@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-DRAWS = 1000
+DRAWS = 600
 BLOCKS = 100
-BINS = 1024
+BINS = 512
 _SEED = 20_250_527
 
 Values = NDArray[np.float64]

@@ -143,7 +143,7 @@ def _refuse_incomparable(before: SessionData, after: SessionData) -> None:
     classes = [{key[0] for key in side.durations_ms} for side in (before, after)]
     if not classes[0] & classes[1]:
         periods = (before.judgement.steps.period, after.judgement.steps.period)
-        if periods[0] != periods[1]:
+        if periods[0] != periods[1] and all(map(_is_position, classes[0] | classes[1])):
             raise UsageError(
                 f"can't compare: their cycles differ, {_cycle(periods[0])} before and {_cycle(periods[1])} after",
                 "judge both by one criteria file with [classes.cycle] period or [classes] keys",
@@ -157,6 +157,11 @@ def _refuse_incomparable(before: SessionData, after: SessionData) -> None:
             "can't compare: no stage of a shared class is in both, "
             f"{_listed(stages[0])} before and {_listed(stages[1])} after"
         )
+
+
+def _is_position(class_key: str | None) -> bool:
+    """Whether a class is a position in a cycle (or none at all), not a label of the line's own."""
+    return class_key is None or class_key.replace("/", "", 1).isdecimal()
 
 
 def _cycle(period: int | None) -> str:
