@@ -5,10 +5,11 @@ Theory
 Per class, a run is *over* when its finalize stage takes longer than the budget, or than
 ``device_ratio`` times the middle of the class's device stage (and than a floor). A finding opens when 4
 of the last 5 runs are over (it starts with the first of them) and ends when 4 of the last 5 are not:
-single spikes and the cold first run never open one. With more history the median of the last nine must
-agree, or the newest runs must be clear of the limit, so a stage that hovers at its limit does not
-flap; one that comes back over within ``RESUME_RUNS`` runs goes on as the same finding. A level that changes
-by half inside a finding ends it and opens the next: a regression on top of a regression is told apart.
+single spikes and the cold first run never open one. With more history the median of the last 21 runs
+must agree, or the newest runs must be clear of the limit, so a stage that hovers at its limit does not
+flap; one that is over again within ``RESUME_RUNS`` runs goes on as the same finding. A level that
+changes by half inside a finding ends it and opens the next: a regression on top of a regression is
+told apart.
 
 The device's middle is the interquartile mean, as device stages often have two modes. It comes from the same
 line, or from other lines of the same class where each span has its own.
@@ -30,13 +31,14 @@ from livemon.model.facts import SessionFacts
 from livemon.model.findings import Finding, FindingChange, OversizedFinalize
 from livemon.model.samples import Samples
 
-RESUME_RUNS = 16
+RESUME_RUNS = 32
 """Runs of the class within which a stage that is over again is the same finding."""
 CLEAR = 1.1
 """The newest runs decide alone when their median is this factor beyond the limit."""
 STATES = 4096
 """Stages of classes that are followed at the same time; names beyond that are not judged."""
-_CONFIRM_RUNS = 9
+_HISTORY_RUNS = 21
+_LOOK_AGAIN_RUNS = 9
 _DEVICE_RUNS = 256
 _SILENT_NS = 30_000_000_000
 _NONE: frozenset[str] = frozenset()
@@ -64,7 +66,7 @@ class _State:
     """One finalize stage of one class."""
 
     recent: deque[Run]
-    history: deque[float] = field(default_factory=lambda: deque(maxlen=_CONFIRM_RUNS))
+    history: deque[float] = field(default_factory=lambda: deque(maxlen=_HISTORY_RUNS))
     interval: Interval | None = None
     ended: Interval | None = None
     runs_since_end: int = 0
@@ -260,7 +262,7 @@ class OversizedFinalizeDetector:
                 self._change_level(state, interval, item, changed)
                 return
         grown = interval.units >= 1.25 * interval.emitted_units
-        if grown or interval.units % _CONFIRM_RUNS == 0:
+        if grown or interval.units % _LOOK_AGAIN_RUNS == 0:
             rules = self._broken(state) or interval.rules
             if grown or rules != interval.rules:
                 interval.rules = rules
