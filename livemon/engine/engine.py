@@ -1,4 +1,4 @@
-"""The engine: a pure function of the ordered samples; it wires the detectors and the transition study.
+"""The engine: a pure function of the ordered samples; it wires the detectors.
 
 Theory of operation:
 
@@ -12,27 +12,21 @@ Theory of operation:
 from __future__ import annotations
 
 import bisect
-import importlib
+from collections.abc import Callable
 
 from livemon.engine.detectors import Detector
-from livemon.engine.transitions import TransitionStudy
+from livemon.engine.detectors.host_slow import HostSlowDetector
+from livemon.engine.detectors.oversized_finalize import OversizedFinalizeDetector
 from livemon.model.criteria import Criteria
 from livemon.model.facts import SessionFacts
 from livemon.model.findings import Finding, FindingChange, Transition
 from livemon.model.samples import Samples
 
-DETECTORS: dict[str, str] = {
-    "host_slow": "livemon.engine.detectors.host_slow:HostSlowDetector",
-    "oversized_finalize": "livemon.engine.detectors.oversized_finalize:OversizedFinalizeDetector",
+DETECTORS: dict[str, Callable[[Criteria, SessionFacts], Detector]] = {
+    "host_slow_transient": HostSlowDetector,
+    "oversized_finalize": OversizedFinalizeDetector,
 }
-"""Kind -> where its detector is; each takes ``(criteria, facts)``."""
-
-
-def make_detector(kind: str, criteria: Criteria, facts: SessionFacts) -> Detector:
-    """The detector of a kind in ``DETECTORS``."""
-    module, _, name = DETECTORS[kind].partition(":")
-    detector: Detector = getattr(importlib.import_module(module), name)(criteria, facts)
-    return detector
+"""Kind of finding -> its detector."""
 
 
 class Engine:
@@ -44,34 +38,32 @@ class Engine:
     """
 
     def __init__(self, criteria: Criteria, facts: SessionFacts) -> None:
-        self._detectors = tuple(make_detector(kind, criteria, facts) for kind in DETECTORS)
-        self._study = TransitionStudy(criteria, facts)
+        self._detectors = {kind: make(criteria, facts) for kind, make in DETECTORS.items()}
         self.changes: list[FindingChange] = []
         """Every change so far, in order of time."""
 
     def feed(self, samples: Samples) -> list[FindingChange]:
         """Take in the next samples, in arrival order; what changed, in order of time."""
-        changed = [change for detector in self._detectors for change in detector.update(samples)]
-        self._study.update(samples)
-        return self._keep(changed)
+        return self._keep([change for detector in self._detectors.values() for change in detector.update(samples)])
 
     def finish(self) -> list[FindingChange]:
         """The stream is over: evaluate what waited for more samples."""
-        return self._keep([change for detector in self._detectors for change in detector.finish()])
+        return self._keep([change for detector in self._detectors.values() for change in detector.finish()])
 
     def get(self) -> tuple[Finding, ...]:
         """All findings as known now, in order of detection."""
-        found = [finding for detector in self._detectors for finding in detector.get()]
+        found = [finding for detector in self._detectors.values() for finding in detector.get()]
         return tuple(sorted(found, key=lambda finding: finding.detected_ns))
 
     def transitions(self) -> tuple[Transition, ...]:
         """The marks with their aligned buckets."""
-        return self._study.get(self.get())
+        host = self._detectors["host_slow_transient"]
+        return host.study.get() if isinstance(host, HostSlowDetector) else ()
 
     @property
     def blips(self) -> int:
         """Slow stretches below the threshold of an episode."""
-        return sum(getattr(detector, "blips", 0) for detector in self._detectors)
+        return sum(getattr(detector, "blips", 0) for detector in self._detectors.values())
 
     def _keep(self, changed: list[FindingChange]) -> list[FindingChange]:
         changed.sort(key=lambda change: change.at_ns)

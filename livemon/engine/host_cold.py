@@ -54,13 +54,13 @@ class SpeedupWatch:
         few = np.isin(block.kind_of_row[rows], [k for k, b in enumerate(maker.baselines) if len(b.used) < 3])
         sums = self._sum.run(evidence, evidence > 0, ready, few & ready)
         enough = np.where(2 * sums.counts[2] > sums.counts[1], _LEVEL_FEW_STAGES, _LEVEL)
-        hit = np.asarray(
+        hit: Flags = np.asarray(
             (sums.level >= enough)
             & (sums.counts[0] >= _UNITS)
             & (tau[:, None] - self._sum.begins(sums, clocks[0], 0) >= _RUN_NS)
             & (2 * sums.counts[0] >= sums.counts[1])
         )
-        found = hit.any(axis=1)
+        found = np.asarray(hit.any(axis=1))
         row = int(found.argmax()) if found.any() else len(tau) - 1
         speedup = None
         if found[row]:

@@ -121,6 +121,7 @@ class Transitions:
     horizon_s: float = _key(20.0, "window after the mark", "s", 1, 3600)
     slow_stage: str = _key("prepare", "stage whose duration makes a unit host-slow")
     slow_ms: float | None = _key(0.3, "above this (strictly); false: against the learned baseline", "ms", 0)
+    only_class: str = _key("", "class of the units that count; empty: all")
     control: str = _key("", "text of the marks that are the control group; empty: none")
     control_max_transient_s: float = _key(1.0, "a control group above this draws no reading", "s", 0, 3600)
 

@@ -30,10 +30,11 @@ from livemon.engine.machine_pressure import PressureHistory
 from livemon.engine.thread_health import ThreadHealth, Vote
 from livemon.engine.thread_watch import ThreadWatch
 from livemon.engine.thread_work import ThreadWork
+from livemon.engine.transitions import TransitionStudy
 from livemon.model.criteria import Criteria
 from livemon.model.facts import SessionFacts
 from livemon.model.findings import Finding, FindingChange
-from livemon.model.samples import MachineSample, Samples, ThreadGone, ThreadInfo, ThreadTick, TimingRecord
+from livemon.model.samples import MachineSample, Mark, Samples, ThreadGone, ThreadInfo, ThreadTick, TimingRecord
 
 _IDLE_NS = 3_000_000_000
 _LEAST_COLD_NS = 500_000_000
@@ -67,6 +68,8 @@ class HostSlowDetector:
         self._life = EpisodeLife(
             criteria, self._intake.kinds, self._maker, self._health, self._learning, self._pressure
         )
+        self.study = TransitionStudy(criteria)
+        self.study.kinds, self.study.names = self._intake.kinds, self._threads.names
         self._now = -1
         self._cell = -1
         self._first_start: int | None = None
@@ -126,6 +129,7 @@ class HostSlowDetector:
         self._life.thread_facts = ThreadFacts(
             tuple(threads.names), threads.class_names, threads.tells_placement, threads.is_estimated
         )
+        self.study.new_cell(at_ns)
         for kind in self._intake.kinds:
             kind.rotate()
         if self._life.open is not None:
@@ -194,6 +198,7 @@ class HostSlowDetector:
                 self._health.grow(len(self._threads.names))
                 tick = TickWork(int(arrivals[k]), tick_ns, numbers, work)
                 self._learning.current.ticks.append(tick)
+                self.study.add_tick(tick)
                 out.append((k, tick, self._health.vote(numbers, work, has_units=self._has_units, tick_ns=tick_ns)))
             elif type(sample) is ThreadInfo:
                 self._threads.meet(sample)
@@ -201,6 +206,8 @@ class HostSlowDetector:
                 self._threads.lose(sample.index)
             elif type(sample) is MachineSample:
                 self._pressure.add(sample)
+            elif type(sample) is Mark:
+                self.study.add_mark(sample)
         return out
 
     # -- units and ticks in their order --------------------------------------------------------
@@ -213,6 +220,7 @@ class HostSlowDetector:
         block.stage[cold] = np.minimum(block.stage[cold], NAT)
         may = ~cold
         self._learning.current.blocks.append((block, may))
+        self.study.add_units(units, block)
         self._learning.current.units += len(block)
         if self._first_start is None:
             self._first_start = int(block.start[0])
