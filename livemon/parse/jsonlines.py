@@ -160,31 +160,31 @@ def _milliseconds(key: str, item: object, unit: str | None, bare_unit: str | Non
     return None
 
 
-def _flat(value: dict[str, Any], path: str, depth: int) -> dict[str, Any]:
-    flat: dict[str, Any] = {}
+def _flatten(value: dict[str, Any], path: str, depth: int, flat: dict[str, Any]) -> None:
     for key, item in value.items():
         if isinstance(item, dict):
             if depth < MAX_DEPTH:
-                for k, v in _flat(item, f"{path}{key}.", depth + 1).items():
-                    flat.setdefault(k, v)
+                _flatten(item, f"{path}{key}.", depth + 1, flat)
         else:
-            flat.setdefault(f"{path}{key}", item)
-    return flat
+            flat.setdefault(path + key, item)
 
 
 def _take_facts(value: dict[str, Any], draft: Draft, calendar: Calendar) -> None:
     """Id, label, pid and time of an object; its plain values become fields."""
-    flat = _flat(value, "", 0)
-    lowered = {k.lower(): v for k, v in reversed(flat.items())}
-    for key in (*keys.ID_KEYS[:-1], *_ID_PATHS):
+    flat: dict[str, Any] = {}
+    _flatten(value, "", 0, flat)
+    lowered: dict[str, Any] = {}
+    for path, item in flat.items():
+        lowered.setdefault(path.rpartition(".")[2].lower(), item)
+    for key in keys.ID_KEYS[:-1]:
         item = lowered.get(key)
-        if item is None:
-            item = next((v for k, v in lowered.items() if k.endswith("." + key)), None)
         if isinstance(item, str | int) and not isinstance(item, bool) and item != "" and len(str(item)) <= 128:
             if key in ("request", "req", "task") and not str(item).isalnum():
                 continue
             draft.unit = str(item)
             break
+    else:
+        draft.unit = next((v for p in _ID_PATHS for k, v in flat.items() if k.endswith(p) and isinstance(v, str)), None)
     for key in keys.LABEL_KEYS[:-1]:
         item = lowered.get(key)
         if isinstance(item, str) and item:

@@ -14,11 +14,10 @@ from livemon.parse import keys, units
 from livemon.parse.reading import Draft, Reading, take_pairs
 
 _PAIR = re.compile(
-    r"(?<![\w.\-/@#\"'=])([A-Za-z_@][\w.\-@/#]{0,120})=(?:"
-    r"\"((?:[^\"\\]|\\.)*)\""
-    rf"|[ \t]{{0,40}}([+\-]?[\d.][\d.,_]*(?:[eE][+\-]?\d+)?)[ \t]({units.UNIT})(?![\w=/%])"
-    r"|([ \t]{0,40})((?:[^\s,;\"'{}()\[\]|=]|,(?=\d))+)(=?)"
-    r"|)"
+    r"(?<![\w.\-/@#\"'=])([A-Za-z_@][\w.\-@/#]{0,120})="
+    r"(?:\"([^\"\\]*(?:\\.[^\"\\]*)*)\"|[ \t]{1,40}([+\-]?[\d.][^\s\"=,;)}\]|]*)(?![^\s\"]*=)"
+    r"|([^\s\",;)}\]|]+(?:,\d[^\s\",;)}\]|]*)*))?"
+    rf"(?:[ \t]({units.UNIT})(?![\w=/%]))?"
 )
 _HINT: Final = re.compile(
     rf"=[ \t]*\"?[+\-]?(?:[\d.][\d.,_]*[ \t]?{units.UNIT}(?![\w/])|\d[\d.]*[hmd](?:\d|(?![\w/]))|(?:nan|inf)m?s\b)"
@@ -48,16 +47,15 @@ def is_progress(text: str) -> bool:
 def pairs_of(text: str) -> list[tuple[str, str]]:
     """The ``key=value`` pairs of a text; quoted values without quotes, ``45 µs`` as ``45µs``."""
     found = []
-    for match in _PAIR.finditer(text):
-        key, quoted, value, unit, _, plain, follows = match.groups()
-        if quoted is not None:
-            found.append((key, quoted.replace('\\"', '"') if "\\" in quoted else quoted))
-        elif value is not None:
-            found.append((key, value + unit))
-        elif plain is not None and not follows:
-            found.append((key, plain.rstrip(".:") if plain[-1] in ".:" else plain))
-        else:
-            found.append((key, ""))
+    for key, quoted, spaced, plain, unit in _PAIR.findall(text):
+        value = plain or spaced or quoted
+        if unit and value and value[-1].isdigit():
+            value += unit
+        elif value and value[-1] in ".:" and not quoted:
+            value = value.rstrip(".:") if not value[:-1].isdigit() else value
+        elif "\\" in quoted:
+            value = quoted.replace('\\"', '"')
+        found.append((key, value))
     return found
 
 

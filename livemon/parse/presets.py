@@ -20,6 +20,7 @@ class Preset:
 
     def __init__(self, row: Format) -> None:
         self.row = row
+        self.hint = row.hints[0]
         self._pattern: re.Pattern[str] | None = None
         self._cell: re.Pattern[str] | None = None
         self._durations: list[tuple[str, str, str]] = []
@@ -104,5 +105,15 @@ class Preset:
 
 
 PRESETS: Final = tuple(Preset(row) for row in FORMATS)
+
+
+def read_presets(presets: tuple[Preset, ...], text: str, reading: Reading) -> bool:
+    """Ask the rows in order; false if the line is of none of these formats."""
+    for preset in presets:
+        if preset.hint in text and preset.read(text, reading):
+            return True
+    return False
+
+
 AUTOMATIC: Final = tuple(p for p in PRESETS if p.row.is_automatic)
 BY_NAME: Final = {p.row.name: p for p in PRESETS}

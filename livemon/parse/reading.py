@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Final, NamedTuple
 
 from livemon.parse import keys, units
 from livemon.parse.timestamps import Stamp
@@ -57,78 +58,113 @@ def take_pairs(
         declared: Name -> unit, from ``--unit``; ``*`` is not among them.
         decimal_comma: Whether ``0,60`` is a number.
     """
-    labels: dict[str, str] = {}
-    ids: dict[str, str] = {}
+    labels: dict[str, str] | None = None
+    ids: dict[str, str] | None = None
     seen: set[str] = set()
     bare: list[tuple[int, str, str]] = []
+    stages = draft.stages
     has_units = False
     for key, text in pairs:
-        lowered = key.lower()
-        if lowered in _IDS:
-            ids.setdefault(lowered, text)
-        if lowered in _LABELS and text:
-            labels.setdefault(lowered, text)
         if key in seen:
             continue
         seen.add(key)
-        unit = declared.get(key) or declared.get(key.rpartition(".")[2])
+        trait = _TRAITS.get(key) or _trait(key)
+        if trait.is_id:
+            ids = {} if ids is None else ids
+            ids.setdefault(trait.lowered, text)
+            continue
+        if trait.is_label and text:
+            labels = {} if labels is None else labels
+            labels.setdefault(trait.lowered, text)
+        unit = (declared.get(key) or declared.get(key.rpartition(".")[2])) if declared else None
+        if not text or (text[0] not in _STARTS and unit is None and trait.unit is None and bare_unit is None):
+            _take_field(draft, trait, text)
+            continue
         name = key
         try:
-            if unit is None:
-                value = units.duration(text, decimal_comma=decimal_comma) if text and text[-1] in _UNIT_ENDS else None
-                if value is None:
-                    suffix = keys.unit_suffix(key)
-                    if suffix is not None:
-                        name, unit = suffix
-                else:
-                    has_units = True
-                    suffix = keys.unit_suffix(key)
-                    name = suffix[0] if suffix else key
-            else:
-                value = units.duration(text, decimal_comma=decimal_comma) if text and text[-1] in _UNIT_ENDS else None
+            value = units.duration(text, decimal_comma=decimal_comma) if text[-1] in _UNIT_ENDS else None
+            if value is not None:
+                has_units = True
+                if unit is None:
+                    name = trait.stem
+            elif unit is None and trait.unit is not None:
+                name, unit = trait.stem, trait.unit
             if value is None:
-                if unit is not None and keys.is_measured(key):
-                    if units.is_absent(text):
-                        draft.fields.append((key, text))
-                        continue
+                if unit is not None and trait.is_measured and not units.is_absent(text):
                     value = units.scaled(units.number(text, decimal_comma=decimal_comma), unit)
-                elif unit is None and bare_unit is not None and lowered not in _IDS and keys.may_be_bare(key):
-                    bare.append((len(draft.stages) + len(bare), key, text))
+                elif unit is None and bare_unit is not None and trait.may_be_bare:
+                    bare.append((len(stages) + len(bare), key, text))
                     continue
                 else:
-                    _take_field(draft, key, text)
+                    _take_field(draft, trait, text)
                     continue
         except units.MalformedError as problem:
-            if keys.is_measured(key):
+            if trait.is_measured:
                 reading.problems.append(f"{key}: {problem}")
             else:
                 draft.fields.append((key, text))
             continue
-        if keys.is_measured(key):
-            if any(name == other for other, _ in draft.stages):
+        if trait.is_measured:
+            if name != key and any(name == other for other, _ in stages):
                 name = key
-            draft.stages.append((name, value))
+            stages.append((name, value))
         else:
             draft.fields.append((key, text))
     if bare and bare_unit is not None:
         _take_bare(draft, reading, bare, bare_unit, has_units, decimal_comma)
-    draft.unit = next((ids[k] for k in keys.ID_KEYS if ids.get(k)), draft.unit)
-    draft.label = next((labels[k] for k in keys.LABEL_KEYS if k in labels), draft.label)
+    if ids:
+        draft.unit = next((ids[k] for k in keys.ID_KEYS if ids.get(k)), draft.unit)
+    if labels:
+        draft.label = next((labels[k] for k in keys.LABEL_KEYS if k in labels), draft.label)
 
 
-_IDS = frozenset(keys.ID_KEYS)
-_LABELS = frozenset(keys.LABEL_KEYS)
+class _Trait(NamedTuple):
+    """What a key says of its value, worked out once."""
+
+    key: str
+    lowered: str
+    is_id: bool
+    is_label: bool
+    stem: str
+    """The key without its unit."""
+    unit: str | None
+    is_measured: bool
+    may_be_bare: bool
+
+
+_TRAITS: Final[dict[str, _Trait]] = {}
+_MAX_TRAITS: Final = 4096
+
+
+def _trait(key: str) -> _Trait:
+    lowered = key.lower()
+    stem, unit = keys.unit_suffix(key) or (key, None)
+    trait = _Trait(
+        key,
+        lowered,
+        lowered in keys.ID_KEYS,
+        lowered in keys.LABEL_KEYS,
+        stem,
+        unit,
+        keys.is_measured(key),
+        keys.may_be_bare(key),
+    )
+    if len(_TRAITS) >= _MAX_TRAITS:
+        _TRAITS.clear()
+    _TRAITS[key] = trait
+    return trait
+
+
+_STARTS = frozenset("0123456789.+-nNiI")
 _UNIT_ENDS = frozenset("smhcdoiynfNF")
 
 
-def _take_field(draft: Draft, key: str, text: str) -> None:
-    lowered = key.lower()
-    if lowered == "pid" and text.isdigit():
-        draft.pid = int(text)
-    elif lowered == "tid" and text.isdigit():
-        draft.tid = int(text)
-    elif lowered not in _IDS:
-        draft.fields.append((key, text))
+def _take_field(draft: Draft, trait: _Trait, text: str) -> None:
+    lowered = trait.lowered
+    if lowered in ("pid", "tid") and text.isdecimal() and text.isascii() and len(text) <= 10:
+        setattr(draft, lowered, int(text))
+    else:
+        draft.fields.append((trait.key, text))
 
 
 def _take_bare(
@@ -143,18 +179,13 @@ def _take_bare(
     for place, key, text in bare:
         if units.is_absent(text) or (has_units and text.isdigit()) or _is_word(text):
             draft.fields.append((key, text))
-            place_gone = True
-        else:
-            place_gone = False
-            try:
-                value = units.scaled(units.number(text, decimal_comma=decimal_comma), unit)
-            except units.MalformedError as problem:
-                reading.problems.append(f"{key}: {problem}")
-                place_gone = True
-            else:
-                draft.stages.insert(min(place, len(draft.stages)), (key, value))
-        if place_gone:
             continue
+        try:
+            value = units.scaled(units.number(text, decimal_comma=decimal_comma), unit)
+        except units.MalformedError as problem:
+            reading.problems.append(f"{key}: {problem}")
+            continue
+        draft.stages.insert(min(place, len(draft.stages)), (key, value))
 
 
 def _is_word(text: str) -> bool:

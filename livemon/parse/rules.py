@@ -14,7 +14,7 @@ from livemon.parse.keyvalue import read_keyvalue
 from livemon.parse.labels import read_labels
 from livemon.parse.options import ParseOptions, zone_of
 from livemon.parse.patterns import UserPattern
-from livemon.parse.presets import AUTOMATIC, BY_NAME
+from livemon.parse.presets import AUTOMATIC, BY_NAME, read_presets
 from livemon.parse.reading import Reading
 from livemon.parse.spans import ANCHOR, HEAD, read_anchors, read_spans
 from livemon.parse.tagged import read_tagged
@@ -111,7 +111,7 @@ class Rules:
             and read_tagged(text, reading, self._declared, decimal_comma=self._comma)
         ):
             return True
-        return any(preset.read(text, reading) for preset in self._presets)
+        return read_presets(self._presets, text, reading)
 
 
 def _has_tag(text: str, end: int) -> bool:

@@ -35,37 +35,22 @@ _MONTH_NAMES: Final = (
 )
 MONTHS: Final[dict[str, int]] = {name: n for n, names in enumerate(_MONTH_NAMES, 1) for name in names.split()}
 
-_TIME = r"(?P<{0}h>[01]\d|2[0-4]):(?P<{0}m>[0-5]\d):(?P<{0}s>[0-6]\d)(?:[.,](?P<{0}f>\d{{1,9}}))?"
-_ZONE = r"(?:\s?(?P<{0}z>Z|UTC|GMT|[+-]\d\d:?\d\d)(?![\d:]))?"
-_STAMP = re.compile(
-    r"\[mono_ns=(?P<mono>\d{1,19})\]"
-    r"|(?<!\d)(?P<ay>\d{4})(?P<asep>[-/])(?P<ao>\d\d)(?P=asep)(?P<ad>\d\d)(?:[T_ ]| - )"
-    + _TIME.format("a")
-    + _ZONE.format("a")
-    + r"|(?<!\d)(?P<bd>\d\d)/(?P<bo>[A-Za-z]{3})/(?P<by>\d{4}):"
-    + _TIME.format("b")
-    + _ZONE.format("b")
-    + r"|(?<!\d)(?P<co>\d\d)/(?P<cd>\d\d)/(?P<cy>\d{4})[- ]"
-    + _TIME.format("c")
-    + r"|(?<![\d/])(?P<dy>\d\d)/(?P<do>\d\d)/(?P<dd>\d\d) "
-    + _TIME.format("d")
-    + r"|\b[A-Z][a-z]{2} (?P<eo>[A-Z][a-z]{2}) [ \d]?(?P<ed>\d) "
-    + _TIME.format("e")
-    + r"(?: [A-Z]{3,4})? (?P<ey>\d{4})\b"
-    + r"|(?<!\w)(?P<fo>[A-Za-zéûä]{3,9})\.? {1,2}(?P<fd>\d{1,2}),? "
-    + _TIME.format("f")
-    + r"|(?<![\d.\-/])(?P<go>\d\d)[-.](?P<gd>\d\d) "
-    + _TIME.format("g")
-    + r"|\b[IWEFDC](?P<ho>[01]\d)(?P<hd>[0-3]\d) "
-    + _TIME.format("h")
-    + r"|(?<![\d:./T])"
-    + _TIME.format("t")
-    + r"(?![\d:])"
-    + r"|^(?:\[\d+\] )?(?P<rm>\d{1,6})\.(?P<rs>\d\d)\.(?P<ri>\d{3})\.(?P<ru>\d{3}) "
-    + r"|^\s*(?:\[\d+:0x[0-9a-f]+\] +)?(?P<qms>\d{1,12}) ms: "
-    + r"|\[(?P<us>\d{1,9}\.\d{1,9})s\]|\[(?P<ums>\d{1,12})ms\]|^(?P<uq>\d{1,9}[.,]\d{3}): | @(?P<ug>\d{1,9}\.\d{1,9})s "
+_CLOCK = re.compile(r"(?<!\d)([01]\d|2[0-4]):([0-5]\d):([0-6]\d)(?:[.,](\d{1,9}))?(?![\d:])")
+_ZONE = re.compile(r"\s?(Z|UTC|GMT|[+-]\d\d:?\d\d)(?![\d:])")
+_ISO_BEFORE = re.compile(r"(?<!\d)(\d{4})([-/])(\d\d)\2(\d\d)(?:[T_ ]| - )$")
+_CLF_BEFORE = re.compile(r"(?<!\d)(\d\d)/([A-Za-z]{3})/(\d{4}):$")
+_US_BEFORE = re.compile(r"(?<!\d)(\d\d)/(\d\d)/(\d{4})[- ]$")
+_SHORT_BEFORE = re.compile(r"(?<![\d/])(\d\d)/(\d\d)/(\d\d) $")
+_MONTH_BEFORE = re.compile(r"(?<!\w)([^\W\d_]{3,9})\.? {1,2}(\d{1,2}),? $")
+_NUMBERS_BEFORE = re.compile(r"(?<![\d.\-/])(\d\d)[-.](\d\d) $")
+_GLOG_BEFORE = re.compile(r"\b[IWEFDC]([01]\d)([0-3]\d) $")
+_YEAR_AFTER = re.compile(r"(?: [A-Z]{3,4})? (\d{4})\b")
+_MONO = re.compile(r"\[mono_ns=(\d{1,19})\]")
+_UPTIME = re.compile(
+    r"(?:\[\d+\] )?(?P<rm>\d{1,6})\.(?P<rs>\d\d)\.(?P<ri>\d{3})\.(?P<ru>\d{3}) "
+    r"|\s*(?:\[\d+:0x[0-9a-f]+\] +)?(?P<qms>\d{1,12}) ms: "
+    r"|\[(?P<us>\d{1,9}\.\d{1,9})s\]|\[(?P<ums>\d{1,12})ms\]|(?P<uq>\d{1,9}[.,]\d{3}): |gc \d{1,9} @(?P<ug>\d{1,9}\.\d{1,9})s "
 )
-_ISO = re.compile(r"(\d{4})-(\d\d)-(\d\d)[T ]" + _TIME.format("") + _ZONE.format(""))
 _EPOCH = re.compile(r"\d{9,20}(?:\.\d{1,9})?")
 
 _AWARE, _NAIVE, _NO_YEAR, _TIME_ONLY, _RELATIVE = 5, 4, 3, 2, 1
@@ -161,66 +146,74 @@ def _fraction_ns(digits: str | None) -> int:
 
 def _civil(
     calendar: Calendar,
-    year: str | None,
+    year: int | None,
     month: int | None,
     day: int | None,
-    clock_s: int,
-    fraction: str | None,
+    clock: tuple[str, str, str, str | None],
     zone: str | None,
 ) -> Stamp | None:
+    seconds = int(clock[0]) * 3600 + int(clock[1]) * 60 + int(clock[2])
     if year is None or month is None or day is None:
-        unix = calendar.date_before_reference(month, day, clock_s)
+        unix = calendar.date_before_reference(month, day, seconds)
         rank = _TIME_ONLY if month is None else _NO_YEAR
     elif zone is None:
-        unix = calendar.unix_s(int(year), month, day, clock_s)
+        unix = calendar.unix_s(year, month, day, seconds)
         rank = _NAIVE
     else:
-        midnight = _midnight_s(int(year), month, day)
-        unix = None if midnight is None else midnight + clock_s - _zone_s(zone)
+        midnight = _midnight_s(year, month, day)
+        unix = None if midnight is None else midnight + seconds - _zone_s(zone)
         rank = _AWARE
     if unix is None:
         return None
-    return Stamp(unix * SECOND_NS + _fraction_ns(fraction), "unix", rank)
+    return Stamp(unix * SECOND_NS + _fraction_ns(clock[3]), "unix", rank)
 
 
-def _stamp(match: re.Match[str], calendar: Calendar) -> Stamp | None:
-    group = match.groupdict()
-    if group["mono"]:
-        return Stamp(int(group["mono"]), "monotonic", _AWARE + 1)
-    kind = next((k for k in "abcdefght" if group[f"{k}h"]), None)
-    if kind is None:
-        return _uptime(group)
-    clock_s = int(group[f"{kind}h"]) * 3600 + int(group[f"{kind}m"]) * 60 + int(group[f"{kind}s"])
-    fraction = group[f"{kind}f"]
-    if kind == "t":
-        return _civil(calendar, None, None, None, clock_s, fraction, None)
-    name = group[f"{kind}o"]
-    month = int(name) if name.isdigit() else MONTHS.get(name.lower())
-    if month is None:
+def _dated(text: str, match: re.Match[str], calendar: Calendar) -> Stamp | None:
+    """The stamp around a clock time: what stands before it says which date, if any."""
+    start = match.start()
+    before = text[max(0, start - 24) : start]
+    last = before[-1:]
+    clock = (match[1], match[2], match[3], match[4])
+    if last in ("T", "_", " ") and (found := _ISO_BEFORE.search(before)):
+        zone = _ZONE.match(text, match.end())
+        return _civil(calendar, int(found[1]), int(found[3]), int(found[4]), clock, zone[1] if zone else None)
+    if last == ":":
+        found = _CLF_BEFORE.search(before)
+        month = MONTHS.get(found[2].lower()) if found else None
+        if found is None or month is None:
+            return None
+        zone = _ZONE.match(text, match.end())
+        return _civil(calendar, int(found[3]), month, int(found[1]), clock, zone[1] if zone else None)
+    if last in (" ", "-"):
+        if found := _US_BEFORE.search(before):
+            return _civil(calendar, int(found[3]), int(found[1]), int(found[2]), clock, None)
+        if found := _SHORT_BEFORE.search(before):
+            return _civil(calendar, 2000 + int(found[1]), int(found[2]), int(found[3]), clock, None)
+        if (found := _MONTH_BEFORE.search(before)) and (month := MONTHS.get(found[1].lower())):
+            year = _YEAR_AFTER.match(text, match.end())
+            return _civil(calendar, int(year[1]) if year else None, month, int(found[2]), clock, None)
+        if found := _NUMBERS_BEFORE.search(before) or _GLOG_BEFORE.search(before):
+            return _civil(calendar, None, int(found[1]), int(found[2]), clock, None)
+    if last.isalnum() or last in (":", ".", "/", "_", "-"):
         return None
-    year = group.get(f"{kind}y")
-    if kind == "d" and year is not None:
-        year = f"20{year}"
-    day = int(match[0].split()[2]) if kind == "e" else int(group[f"{kind}d"])
-    return _civil(calendar, year, month, day, clock_s, fraction, group.get(f"{kind}z"))
+    return _civil(calendar, None, None, None, clock, None)
 
 
-def _uptime(group: dict[str, str | None]) -> Stamp | None:
-    if group["rm"]:
-        seconds = int(group["rm"] or 0) * 60 + int(group["rs"] or 0)
-        ns = seconds * SECOND_NS + int(group["ri"] or 0) * 1_000_000 + int(group["ru"] or 0) * 1000
-        return Stamp(ns, None, _RELATIVE)
-    for name, factor in (
-        ("qms", 1_000_000),
-        ("ums", 1_000_000),
-        ("us", SECOND_NS),
-        ("uq", SECOND_NS),
-        ("ug", SECOND_NS),
-    ):
-        text = group[name]
-        if text:
-            return Stamp(round(float(text.replace(",", ".")) * factor), None, _RELATIVE)
+def _uptime(text: str) -> Stamp | None:
+    match = _UPTIME.match(text) or (_UPTIME.match(text, text.find("[", 1)) if text.startswith("[2") else None)
+    if match is None:
+        return None
+    if match["rm"]:
+        ns = (int(match["rm"]) * 60 + int(match["rs"])) * SECOND_NS
+        return Stamp(ns + int(match["ri"]) * 1_000_000 + int(match["ru"]) * 1000, None, _RELATIVE)
+    for name, factor in _UPTIME_NS:
+        found = match[name]
+        if found:
+            return Stamp(round(float(found.replace(",", ".")) * factor), None, _RELATIVE)
     return None
+
+
+_UPTIME_NS: Final = (("qms", 1_000_000), ("ums", 1_000_000), ("us", SECOND_NS), ("uq", SECOND_NS), ("ug", SECOND_NS))
 
 
 def find(text: str, calendar: Calendar, outer: Stamp | None = None) -> Stamp | None:
@@ -231,12 +224,16 @@ def find(text: str, calendar: Calendar, outer: Stamp | None = None) -> Stamp | N
         calendar: What fills in for missing zone, year and date.
         outer: A stamp that a wrapper gave.
     """
+    if "[mono_ns=" in text:
+        mono = _MONO.search(text, 0, SCANNED_CHARS)
+        if mono:
+            return Stamp(int(mono[1]), "monotonic", _AWARE + 1)
     best = outer
-    for match in _STAMP.finditer(text, 0, SCANNED_CHARS):
-        stamp = _stamp(match, calendar)
+    for match in _CLOCK.finditer(text, 0, SCANNED_CHARS):
+        stamp = _dated(text, match, calendar)
         if stamp is not None and (best is None or stamp.rank >= best.rank):
             best = stamp
-    return best
+    return best or _uptime(text)
 
 
 def read(value: object, calendar: Calendar) -> Stamp | None:
@@ -247,10 +244,6 @@ def read(value: object, calendar: Calendar) -> Stamp | None:
         return _epoch(float(value), value) if 1e8 <= value < 1e20 else None
     if not isinstance(value, str) or len(value) > 64:
         return None
-    match = _ISO.match(value)
-    if match:
-        clock_s = int(match["h"]) * 3600 + int(match["m"]) * 60 + int(match["s"])
-        return _civil(calendar, match[1], int(match[2]), int(match[3]), clock_s, match["f"], match["z"])
     if _EPOCH.fullmatch(value):
         return _epoch(float(value), int(value) if value.isdigit() else float(value))
     return find(value, calendar)
