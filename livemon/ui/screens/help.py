@@ -23,8 +23,9 @@ SIGNS = (
 
 
 START = (
-    "Is it slow now? The first line. Since when? FINDINGS and the timeline. Where? Stages that say OVER or SLOW, and "
-    "threads with ! and their cores. Why, and what would it give? Enter on a finding. Then move in time with the arrows."
+    "Is it slow now? The first line. Since when? FINDINGS and the timeline. Where? Stages that say OVER or SLOW,"
+    " threads with ! and their cores. Why, and what would it give? Enter on a finding. Then move in time with the"
+    " arrows."
 )
 
 
