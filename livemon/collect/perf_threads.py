@@ -94,6 +94,11 @@ class ThreadCounters:
         self._events, self._flags = probed.usable, probed.flags
         self.capabilities = probed.capabilities
 
+    @property
+    def is_counting(self) -> bool:
+        """Whether there are counters, and they are switched on."""
+        return self._is_on and bool(self._events)
+
     def add(self, thread: Thread) -> None:
         """A new thread: gets its groups at the next ``follow``."""
         if self._events:

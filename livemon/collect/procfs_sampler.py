@@ -74,6 +74,8 @@ class ProcSampler:
         self._processes: dict[int, Process] = {}
         self._pending: list[Sample] = []
         """What is to be told with the next tick."""
+        self._alive = 0
+        """Processes of the target, without livemon itself."""
         self._next_index = 0
         self._next_second_ns = 0
         self._is_first = True
@@ -110,7 +112,7 @@ class ProcSampler:
     @property
     def is_anything_alive(self) -> bool:
         """Whether any process of the target still runs (livemon itself does not count)."""
-        return any(not process.is_self for process in self._processes.values())
+        return self._alive > 0
 
     def add_process(self, pid: int) -> None:
         """Sample this process and what it forks too.
@@ -142,17 +144,26 @@ class ProcSampler:
                 thread.close()
             os.close(process.task_fd)
         self._processes.clear()
+        self._alive = 0
         self._table = ThreadTable()
 
     def sample(self, now_ns: int, *, keyframe: bool = False, late_ns: int = 0) -> list[Sample]:
-        """One tick; see ``ThreadSampler.sample``."""
+        """One tick; see ``ThreadSampler.sample``.
+
+        Between ticks the CPU's caches go to others, so code that is not run is what is cheap: what a
+        tick does not need is asked for by a flag and not by a call.
+        """
         out, self._pending = self._pending, []
         table = self._table
         changed, dead = table.read()
-        table.refresh_cpus(changed)
+        if changed:
+            table.refresh_cpus(changed)
         ran = [table.threads[i] for i in changed]  # positions shift as soon as a thread is dropped
-        churned = {thread.pid for thread in dead}
-        for thread in dead + self._overflow.take_ended():
+        if self._overflow.threads:
+            dead += self._overflow.take_ended()
+            out += self._overflow.take_notes(now_ns)
+        churned = {thread.pid for thread in dead} if dead else ()
+        for thread in dead:
             self._drop(thread, now_ns, out)
         is_second = now_ns >= self._next_second_ns
         if is_second:
@@ -160,12 +171,13 @@ class ProcSampler:
             self._check_processes(now_ns, out)
             if self._options.follow_children:
                 self._follow_children(now_ns, out)
-        for process in list(self._processes.values()):
-            if is_second or process.pid in churned or _links(process) != process.links:
-                ran.extend(self._list_threads(process, now_ns, out))
-        out.extend(self._info(thread, now_ns) for thread in self._facts.next_changed(table))
-        out.extend(self._overflow.take_notes(now_ns))
-        out.extend(self._counters.follow(table, now_ns))
+        for process in tuple(self._processes.values()):
+            if is_second or process.pid in churned or os.fstat(process.task_fd).st_nlink != process.links:
+                ran += self._list_threads(process, now_ns, out)
+        if self._facts.is_due(table):
+            out += [self._info(thread, now_ns) for thread in self._facts.next_changed(table)]
+        if self._counters.is_counting:
+            out += self._counters.follow(table, now_ns)
         keyframe = keyframe or self._is_first
         self._is_first = False
         out.append(self._tick(now_ns, ran, keyframe, late_ns))
@@ -177,12 +189,13 @@ class ProcSampler:
         cpu_ns, run_delay_ns, slices = table.columns(positions)
         listed = [table.threads[i] for i in positions]
         last_cpus = [table.last_cpus[i] for i in positions]
-        for thread, reading, last_cpu in self._overflow.read(everything=keyframe):
-            listed.append(thread)
-            cpu_ns.append(reading[0])
-            run_delay_ns.append(reading[1])
-            slices.append(reading[2])
-            last_cpus.append(last_cpu)
+        if self._overflow.threads:
+            for thread, reading, last_cpu in self._overflow.read(everything=keyframe):
+                listed.append(thread)
+                cpu_ns.append(reading[0])
+                run_delay_ns.append(reading[1])
+                slices.append(reading[2])
+                last_cpus.append(last_cpu)
         return ThreadTick(
             arrival_ns=now_ns,
             index=array("q", [thread.index for thread in listed]),
@@ -190,7 +203,7 @@ class ProcSampler:
             run_delay_ns=array("q", run_delay_ns),
             slices=array("q", slices),
             last_cpu=array("q", last_cpus),
-            classes=self._counters.columns(listed, table),
+            classes=self._counters.columns(listed, table) if self._counters.is_counting else (),
             is_keyframe=keyframe,
             late_ns=late_ns,
         )
@@ -199,6 +212,7 @@ class ProcSampler:
         process.is_self = process.pid == os.getpid()
         self._processes[process.pid] = process
         if not process.is_self:
+            self._alive += 1
             detail = self._tree.namespace_detail(process.pid)
             out.append(TargetEvent(now_ns, process.pid, process.name, event, detail=detail))
 
@@ -288,6 +302,7 @@ class ProcSampler:
         del self._processes[process.pid]
         os.close(process.task_fd)
         if not process.is_self:
+            self._alive -= 1
             kind: Literal["vanished", "exited"] = "vanished" if is_denied else "exited"
             detail = f"its task folder can no longer be read ({error})" if is_denied else ""
             out.append(TargetEvent(now_ns, process.pid, process.name, kind, detail=detail))

@@ -10,6 +10,8 @@ from livemon.parse.procfs import format_cpu_list, parse_stat, parse_status_field
 
 _ROUND_NS = 5_000_000_000
 """Each thread's facts are read once in this time."""
+_BATCH = 16
+"""Threads that are looked at together: few small looks cost more than one, a big one delays its tick."""
 
 
 class SlowFacts:
@@ -35,9 +37,13 @@ class SlowFacts:
         except OSError:
             return None
 
-    def next_changed(self, table: ThreadTable) -> list[Thread]:
-        """Read this tick's share of the threads; returns those with a changed fact."""
+    def is_due(self, table: ThreadTable) -> bool:
+        """Whether enough threads are owed a look; call once a tick."""
         self._owed = min(self._owed + len(table) * self._share, len(table))
+        return self._owed >= min(_BATCH, len(table))
+
+    def next_changed(self, table: ThreadTable) -> list[Thread]:
+        """Read the threads that are owed a look; returns those with a changed fact."""
         changed = []
         while self._owed >= 1 and table.threads:
             self._owed -= 1

@@ -21,21 +21,21 @@ class Overflow:
 
     def __init__(self, opener: ThreadOpener, interval_ns: int) -> None:
         self._opener = opener
-        self._threads: list[Thread] = []
+        self.threads: list[Thread] = []
         self._last: dict[int, Reading] = {}
         self._share = min(interval_ns / _ROUND_NS, 1.0)
         self._next = 0
-        self._told = False
+        self._is_told = False
         self._ended: list[Thread] = []
 
     def add(self, thread: Thread) -> None:
         """Take a thread in."""
-        self._threads.append(thread)
+        self.threads.append(thread)
 
     def remove(self, thread: Thread) -> None:
         """Drop a thread."""
-        if thread in self._threads:
-            self._threads.remove(thread)
+        if thread in self.threads:
+            self.threads.remove(thread)
             self._last.pop(thread.index, None)
 
     def take_ended(self) -> list[Thread]:
@@ -46,9 +46,9 @@ class Overflow:
 
     def take_notes(self, now_ns: int) -> list[Sample]:
         """Says once that there are such threads."""
-        if not self._threads or self._told:
+        if self._is_told:
             return []
-        self._told = True
+        self._is_told = True
         text = "the limit on open files is reached: further threads are read once a second instead of every tick"
         return [Note(now_ns, "warning", text, "ulimit -n 65536 before starting livemon")]
 
@@ -57,11 +57,11 @@ class Overflow:
 
         A thread that has ended or whose tid is another thread's now is left out; see ``take_ended``.
         """
-        count = len(self._threads)
+        count = len(self.threads)
         share = count if everything else math.ceil(count * self._share)
         for _ in range(share):
             self._next = (self._next + 1) % count
-            thread = self._threads[self._next]
+            thread = self.threads[self._next]
             try:
                 stat = parse_stat(thread.read_stat())
                 if self._opener.has_schedstat:
