@@ -15,14 +15,15 @@ from collections.abc import Sequence
 
 from livemon.collect.perf_accounts import Account, class_columns, share_out
 from livemon.collect.perf_errors import explain
-from livemon.collect.perf_groups import ClassEvents
+from livemon.collect.perf_groups import ClassEvents, class_events
 from livemon.collect.perf_layer import PerfLayer
 from livemon.collect.perf_probe import SWITCHED_OFF, close_group, open_group, probe
 from livemon.collect.procfs_table import Thread, ThreadTable
 from livemon.collect.thread_opening import Descriptors
 from livemon.collect.threads import SamplingOptions
+from livemon.collect.topology import online_cpus, read_topology
 from livemon.model.clock import Clock
-from livemon.model.facts import Topology
+from livemon.model.facts import Capability
 from livemon.model.samples import ClassColumns, Lost, Note, Sample
 
 _SECOND_NS = 1_000_000_000
@@ -59,27 +60,25 @@ class ThreadCounters:
 
     Args:
         layer: The kernel, or a script of it.
-        events: A group for each core class.
-        topology: Names the class of a CPU, for time in which no group was counting.
+        pid: Whose CPUs count; see ``read_topology``.
         options: Interval and switch limit.
         descriptors: The limit that is shared with the threads' own files.
         clock: Bounds the time spent attaching in one tick.
-        root: Where ``/proc`` is looked for, for reasons.
+        root: Where ``/proc`` and ``/sys`` are looked for.
     """
 
     def __init__(
         self,
         layer: PerfLayer,
-        events: Sequence[ClassEvents],
+        pid: int | str,
         *,
-        topology: Topology,
         options: SamplingOptions,
         descriptors: Descriptors,
         clock: Clock,
         root: str = "/",
     ) -> None:
         self._layer = layer
-        self._class_of = {cpu.cpu: cpu.core_class for cpu in topology.cpus}
+        self._pid = pid
         self._options = options
         self._descriptors = descriptors
         self._clock = clock
@@ -90,9 +89,14 @@ class ThreadCounters:
         self._is_on = options.counters
         self._next_second_ns = 0
         self._told: set[str] = set()
-        probed = probe(layer, events, root=root) if options.counters else SWITCHED_OFF
-        self._events, self._flags = probed.usable, probed.flags
-        self.capabilities = probed.capabilities
+        self._events: tuple[ClassEvents, ...] = ()
+        self._flags = 0
+        self._class_of: dict[int, str] = {}
+        """Class of each CPU."""
+        self._online: tuple[int, ...] = ()
+        self.capabilities: tuple[Capability, ...] = SWITCHED_OFF.capabilities
+        if options.counters:
+            self._look_at_cpus()
 
     @property
     def is_counting(self) -> bool:
@@ -138,6 +142,7 @@ class ThreadCounters:
             return out
         if now_ns >= self._next_second_ns:
             self._next_second_ns = now_ns + _SECOND_NS
+            self._follow_cpus()
             self._watch(table, now_ns, out)
         attached = self._attach_waiting(now_ns, out) if self._waiting else 0
         if attached and "cost" not in self._told:
@@ -179,6 +184,28 @@ class ThreadCounters:
         """Class of the CPU it ran on last."""
         core_class = self._class_of.get(table.last_cpus[thread.position])
         return next((k for k, events in enumerate(self._events) if events.core_class == core_class), 0)
+
+    def _look_at_cpus(self) -> None:
+        """Which classes there are now, and which of their groups can be opened."""
+        self._online = online_cpus(self._root)
+        topology = read_topology(self._root, self._pid)
+        probed = probe(self._layer, class_events(topology, self._root), root=self._root)
+        self._events, self._flags, self.capabilities = probed.usable, probed.flags, probed.capabilities
+        self._class_of = {cpu.cpu: cpu.core_class for cpu in topology.cpus}
+
+    def _follow_cpus(self) -> None:
+        """After CPUs came or went the classes may be others: a class without a group would count as another."""
+        if online_cpus(self._root) == self._online:
+            return
+        before = [event.core_class for event in self._events]
+        for counted in self._counted.values():
+            self._detach(counted)
+        self._look_at_cpus()
+        self._waiting.clear()
+        for counted in self._counted.values():
+            kept = dict(zip(before, counted.accounts, strict=True))
+            counted.accounts = [kept.get(event.core_class) or Account() for event in self._events]
+            self._waiting.append(counted)
 
     # -- attaching
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 
-from livemon.collect.procfs import GONE, list_numbers, read_file
+from livemon.collect.procfs import GONE, list_numbers, read_file, read_text
 from livemon.collect.procfs_table import Thread
 from livemon.parse.procfs import Stat, parse_cgroups, parse_stat, parse_status_field
 
@@ -41,6 +41,7 @@ class ProcessTree:
     def __init__(self, root: str) -> None:
         self.proc = f"{root.rstrip('/')}/proc"
         self._known: set[int] = set()
+        self._last_pid: int | None = None
 
     def open(self, pid: int) -> tuple[Process, Stat]:
         """A process and its ``stat``, with its task folder open.
@@ -101,6 +102,17 @@ class ProcessTree:
         v1 = next((path for controllers, path in lines if "cpu" in controllers), None)
         v2 = next((path for controllers, path in lines if not controllers), None)
         return v1 if v1 is not None else v2
+
+    def count_created(self) -> int | None:
+        """How many threads and processes began since the last call; ``None`` if it can't be told.
+
+        The kernel hands out numbers in order, so it is how far the last one given has moved.
+        """
+        text = read_text(f"{self.proc}/loadavg")
+        last, self._last_pid = self._last_pid, int(text.split()[-1]) if text else None
+        if last is None or self._last_pid is None or self._last_pid < last:
+            return None
+        return self._last_pid - last
 
     def forget(self) -> None:
         """Look at every pid again in the next ``find_children``: there are other parents now."""

@@ -21,7 +21,6 @@ from array import array
 from collections.abc import Sequence
 from typing import Literal
 
-from livemon.collect.perf_groups import class_events
 from livemon.collect.perf_layer import KernelPerf, PerfLayer
 from livemon.collect.perf_threads import ThreadCounters
 from livemon.collect.process_tree import ZOMBIE_STATES, Process, ProcessTree
@@ -31,7 +30,6 @@ from livemon.collect.thread_facts import SlowFacts
 from livemon.collect.thread_opening import Descriptors, ThreadOpener, clock_tick_ns, has_schedstat, table_for
 from livemon.collect.thread_overflow import Overflow
 from livemon.collect.threads import SamplingOptions
-from livemon.collect.topology import read_topology
 from livemon.model.clock import Clock
 from livemon.model.errors import TargetError
 from livemon.model.facts import Capability
@@ -80,11 +78,9 @@ class ProcSampler:
         self._next_second_ns = 0
         self._is_first = True
         self._facts = SlowFacts(options.interval_ns, is_real=root == "/")
-        topology = read_topology(root, pids[0] if pids else "self")
         self._counters = ThreadCounters(
             perf or KernelPerf(),
-            class_events(topology, root),
-            topology=topology,
+            pids[0] if pids else "self",
             options=options,
             descriptors=self._descriptors,
             clock=clock,
@@ -309,6 +305,7 @@ class ProcSampler:
 
     def _check_processes(self, now_ns: int, out: list[Sample]) -> None:
         """Once a second: which processes ended or called exec, and CPU time nobody accounts for."""
+        created = self._tree.count_created()
         for process in list(self._processes.values()):
             stat = self._tree.leader_stat(process)
             if stat is None or (stat.state in ZOMBIE_STATES and _links(process) <= 3):
@@ -322,10 +319,17 @@ class ProcSampler:
                 process.cgroup = self._tree.cgroup(process.pid)
             if process.has_churn:
                 process.has_churn = False
-                self._account(process, now_ns, out)
+                self._account(process, created, now_ns, out)
 
-    def _account(self, process: Process, now_ns: int, out: list[Sample]) -> None:
-        """Tell the CPU time of threads that lived too short to be read."""
+    def _account(self, process: Process, created: int | None, now_ns: int, out: list[Sample]) -> None:
+        """Tell the CPU time of threads that lived too short to be read.
+
+        Args:
+            process: A process whose threads came or went.
+            created: Threads and processes that began on this machine since the last check.
+            now_ns: The time.
+            out: Where it is told.
+        """
         stat = self._tree.stat(process)
         if stat is None:
             return
@@ -337,7 +341,8 @@ class ProcSampler:
         elif unseen_ns - process.unseen_cpu_ns >= _TOLD_UNSEEN_NS:
             lost_ms = (unseen_ns - process.unseen_cpu_ns) // 1_000_000
             process.unseen_cpu_ns = unseen_ns
-            reason = f"of process {process.pid}: threads that came and went between two ticks"
+            most = "" if created is None else f" (at most {created} of them)"
+            reason = f"of process {process.pid}: threads that came and went between two ticks{most}"
             out.append(Lost(now_ns, "threads:unseen", lost_ms, "ms of CPU time", reason))
 
     def _follow_children(self, now_ns: int, out: list[Sample]) -> None:

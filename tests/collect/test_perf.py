@@ -271,6 +271,21 @@ def test_everything_is_closed_at_the_end_and_when_threads_end(machine: FakeMachi
     assert run.perf.open_count == 0
 
 
+def test_cores_that_come_online_get_their_class(machine: FakeMachine) -> None:
+    machine.online(range(8))
+    machine.write("sys/bus/event_source/devices/cpu_atom/cpus", "\n")
+    run = Run(machine, ScriptedPerf())
+    run.tick()
+    run.work(8, P, 10)
+    assert set(run.row(run.tick(), 8)) == {"P"}
+    machine.online(range(16))
+    machine.write("sys/bus/event_source/devices/cpu_atom/cpus", "8-15\n")
+    run.tick(1000)
+    run.work(8, E, 40)
+    row = run.row(run.tick(), 8)
+    assert (row["P"][0], row["E"][0]) == (10 * MS, 40 * MS)
+
+
 def test_three_classes(tmp_path: Path) -> None:
     machine = machines.big_little(tmp_path)
     machine.process(7)
