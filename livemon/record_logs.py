@@ -91,6 +91,8 @@ class LogReader:
         self._wall = wall
         self._streams: dict[int, _Stream] = {}
         self._ns_per_byte = 100.0
+        self._missing: frozenset[int] = frozenset()
+        """Streams that were not there at the end."""
 
     def poll(self) -> list[Sample]:
         """What the logs have that is new."""
@@ -122,6 +124,7 @@ class LogReader:
     def finish(self) -> list[Sample]:
         """The end of all streams: what parsers hold back is read or counted."""
         out = self._take(self.logs.poll(self._clock.monotonic_ns(), MOST_BYTES))
+        self._missing = frozenset(index for index in self._streams if not self.logs.is_there(index))
         out += self._take(self.logs.finish())
         for index, stream in self._streams.items():
             for generation in list(stream.parsers):
@@ -250,7 +253,7 @@ class LogReader:
         out: list[Sample] = []
         for index, stream in self._streams.items():
             counts = stream.counts()
-            if not counts.lines and not self.logs.is_there(index):
+            if index in self._missing:
                 out.append(Note(now_ns, "warning", f"{stream.label} was never there", "check its path"))
             elif not counts.records and not stream.has_told_quiet:
                 stream.has_told_quiet = True
@@ -282,7 +285,8 @@ def looks_binary(data: bytes) -> bool:
     if len(sample) < 32:
         return False
     control = sum(sample.count(byte) for byte in _CONTROL)
-    return control > len(sample) // 5
+    undecodable = len(sample) - len(sample.decode("utf-8", "ignore").encode())
+    return control + undecodable > len(sample) // 4
 
 
 _CONTROL = [bytes([n]) for n in range(32) if n not in (8, 9, 10, 12, 13, 27)]

@@ -86,6 +86,8 @@ class Recorder:
         )
         self._degraded = ""
         self._lost_ticks = 0
+        self._logs_cpu_ns = 0
+        """CPU time that reading logs took."""
         self._gone_ns: int | None = None
         self._child_status: int | None = None
         self._has_told_end = False
@@ -136,7 +138,9 @@ class Recorder:
         has_old_lines = self._logs.logs.is_catching_up
         if has_old_lines or self.waitable_fds or self._log_pace.is_due(now_ns):
             self._log_pace.take(now_ns)
+            before_ns = time.thread_time_ns()
             self._batch += self._logs.poll()
+            self._logs_cpu_ns += time.thread_time_ns() - before_ns
         if self._mark_pace.is_due(now_ns):
             self._mark_pace.take(now_ns)
             self._batch += self._writer.take_marks()
@@ -235,7 +239,8 @@ class Recorder:
         self._batch.append(self._about_self())
 
     def _keep_budget(self, now_ns: int) -> None:
-        decision = self._budget.update(time.process_time_ns(), now_ns)
+        """Read threads less when that takes too much; reading fewer lines is the tails' own business."""
+        decision = self._budget.update(time.process_time_ns() - self._logs_cpu_ns, now_ns)
         if not decision.changed:
             return
         self._degraded = decision.degraded

@@ -109,6 +109,7 @@ class _Watching:
         from livemon.session.store import remove_session
 
         self._recorder.stop()
+        self._recorder.dispose()
         with contextlib.suppress(SessionError):
             remove_session(Path(self._recorder.session_path))
 
@@ -238,8 +239,10 @@ class _Watching:
         # A command's last lines are still to be read; the recorder ends by itself a second after it.
         if child is None or not self._recorder.wait(3.0):
             self._recorder.stop()
+        self._recorder.dispose()
         if self._exporter is not None:
             self._exporter.stop()
+            self._exporter.dispose()
         if not self._options.headless and not self._options.no_record:
             say(f"recorded; look again with: livemon replay {self._recorder.session_path}")
 

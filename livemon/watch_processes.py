@@ -70,6 +70,7 @@ class ToldProcess:
         if "error" not in answer:
             return answer
         self._process.wait()
+        self.dispose()
         kind = {EXIT_TARGET: TargetError}.get(answer.get("exit_code", 0), UsageError)
         raise kind(answer["error"], answer.get("hint", ""))
 
@@ -85,7 +86,8 @@ class ToldProcess:
         """Have it end in order."""
         if self.is_running:
             self._process.send_signal(signal.SIGTERM)
-        self.wait(STOP_TIMEOUT_S)
+        if self.wait(STOP_TIMEOUT_S):
+            self._close_pipes()
 
     def wait(self, timeout_s: float | None = None) -> bool:
         """Wait for its end; false if it still runs."""
@@ -98,15 +100,24 @@ class ToldProcess:
         """Give up on one that was never told what to do."""
         self._process.kill()
         self._process.wait()
+        self.dispose()
+
+    def dispose(self) -> None:
+        """Close what was open to it; it has ended, or is to end because of that."""
+        self._close_pipes()
+        self._errors.close()
 
     def release(self) -> None:
         """Let it live on by itself (``--keep``)."""
+        self._close_pipes()
+        # Not waited for on purpose: it is to outlive this process.
+        self._process.returncode = 0 if self._process.returncode is None else self._process.returncode
+
+    def _close_pipes(self) -> None:
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
                 with contextlib.suppress(OSError):
                     pipe.close()
-        # Not waited for on purpose: it is to outlive this process.
-        self._process.returncode = 0 if self._process.returncode is None else self._process.returncode
 
     def failure(self) -> str:
         """How it ended other than in order, in words; empty if it did not."""
@@ -136,8 +147,10 @@ class ToldProcess:
         try:
             answer: dict[str, Any] = json.loads(data)
         except ValueError:
-            self.abandon()
+            self._process.kill()
+            self._process.wait()
             words = self._last_words()
+            self.abandon()
             raise SessionError(f"the {self._what} failed to start: {words or 'it gave no reason'}") from None
         return answer
 

@@ -199,10 +199,9 @@ class Tail:
         if self._file is not None:
             unread = self._file.backlog_bytes
             if unread > 0:
-                position = self._file.position + unread
-                events.append(
-                    Skipped(self._generation, position, unread, None, "the recording ended before it was read")
-                )
+                skip = self._file.skip_to(self._file.position + unread)
+                reason = "the recording ended before it was read"
+                events.append(Skipped(self._generation, self._file.position, skip.count_bytes, skip.lines, reason))
             self._file.close()
             events.append(Ended(self._generation))
         self._old.clear()

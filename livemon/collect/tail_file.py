@@ -203,10 +203,10 @@ class FollowedFile:
             block = os.pread(self.fd, COUNT_BLOCK_BYTES, at)
             end = block.find(b"\n")
             at += end + 1 if end >= 0 else len(block)
+            if end >= 0 and lines is not None:
+                lines += 1
             if end >= 0 or not block:
                 break
-        if lines is not None:
-            lines += 1
         self._adopt(at)
         return Skip(start, at - start, lines)
 
