@@ -282,6 +282,10 @@ class SessionView:
             SessionError: the session can't be written.
         """
         self._reader.add_mark(text, self.bounds_ns()[1] if at_ns is None else at_ns, "key")
+        if not self.is_live:
+            # The recording is over and judged: only the mark itself is new.
+            self._view.update(self._reader.read_new())
+            self._revision += 1
 
     def close(self) -> None:
         """Let go of the session."""

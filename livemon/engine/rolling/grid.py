@@ -20,7 +20,7 @@ Doubles = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """``columns`` buckets that end with the one that holds ``end_ns``."""
+    """A stretch of buckets."""
 
     first_bucket: int
     bucket_ns: int
@@ -28,10 +28,10 @@ class Grid:
 
     @classmethod
     def ending(cls, end_ns: int, span_ns: int, columns: int) -> Grid:
-        """The grid of a window of ``span_ns`` that ends at ``end_ns``."""
+        """The grid of a window of ``span_ns`` that ends at ``end_ns``; a bucket that begins there is not in it yet."""
         columns = max(columns, 1)
         bucket_ns = max(-(-span_ns // columns), 1)
-        return cls(end_ns // bucket_ns - columns + 1, bucket_ns, columns)
+        return cls((end_ns - 1) // bucket_ns - columns + 1, bucket_ns, columns)
 
     @property
     def start_ns(self) -> int:

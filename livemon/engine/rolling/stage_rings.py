@@ -51,12 +51,18 @@ class Cell:
     """What a second or minute holds of every stage; arrays are (stages,)."""
 
     n: int
-    total: Doubles
+    total_ns: Ints
+    """Whole ns, so that the sum does not depend on the order of the units."""
     low: Doubles
     high: Doubles
     slow: int
     bins: npt.NDArray[np.uint32] | None = None
     """(stages, BINS) in minutes."""
+
+    def mean_ms(self) -> Doubles:
+        """Mean of each stage, (stages,)."""
+        mean: Doubles = self.total_ns / (1e6 * self.n)
+        return mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,18 +187,18 @@ class StageRing:
         with_bins = self._bins_of(values) if has_bins else None
         for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
             part = values[:, start:end]
-            known = np.where(np.isnan(part), 0.0, part)
+            whole_ns = np.rint(np.nan_to_num(part) * 1e6).astype(np.int64)
             cell = cells.get(int(buckets[start]))
             if cell is None:
                 size = values.shape[0]
                 bins = np.zeros((size, BINS), np.uint32) if has_bins else None
                 cell = cells[int(buckets[start])] = Cell(
-                    0, np.zeros(size), np.full(size, np.inf), np.full(size, -np.inf), 0, bins
+                    0, np.zeros(size, np.int64), np.full(size, np.inf), np.full(size, -np.inf), 0, bins
                 )
                 while len(cells) > most:
                     del cells[next(iter(cells))]
             cell.n += end - start
-            cell.total += known.sum(axis=1)
+            cell.total_ns += whole_ns.sum(axis=1)
             cell.low = np.fmin(cell.low, np.fmin.reduce(part, axis=1))
             cell.high = np.fmax(cell.high, np.fmax.reduce(part, axis=1))
             cell.slow += int(slow[start:end].sum())

@@ -113,7 +113,7 @@ def references_ms(
         begins, means = [], []
         for begin_ns, cell in ring.cells(at_ns - REFERENCE_NS, at_ns, SECOND)[1]:
             begins.append(begin_ns)
-            means.append(cell.total / cell.n)
+            means.append(cell.mean_ms())
         if not means:
             continue
         begin = np.array(begins)

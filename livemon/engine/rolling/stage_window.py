@@ -80,7 +80,7 @@ def ring_windows(ring: StageRing, grid: Grid, start_ns: int, end_ns: int) -> dic
     if not len(t_ns):
         return {}
     order = np.argsort(t_ns, kind="stable")
-    t_ns, values = t_ns[order], values[:, order]
+    t_ns, values = t_ns[order], np.ascontiguousarray(values[:, order])
     columns = t_ns // grid.bucket_ns - grid.first_bucket
     first, stop = np.searchsorted(columns, (0, grid.columns))
     low = np.full((len(ring.stages), grid.columns), np.nan)
@@ -108,13 +108,13 @@ def _from_cells(ring: StageRing, grid: Grid, start_ns: int, end_ns: int) -> dict
     width, cells = ring.cells(start_ns, end_ns, grid.bucket_ns)
     size = len(ring.stages)
     low, high = np.full((size, grid.columns), np.nan), np.full((size, grid.columns), np.nan)
-    n, total = 0, np.zeros(size)
+    n, total_ns = 0, np.zeros(size, np.int64)
     for begin_ns, cell in cells:
         first, stop = grid.columns_of(begin_ns, width)
         low[:, first:stop] = np.fmin(low[:, first:stop], cell.low[:, None])
         high[:, first:stop] = np.fmax(high[:, first:stop], cell.high[:, None])
         n += cell.n
-        total += cell.total
+        total_ns += cell.total_ns
     bins = np.zeros((size, BINS))
     for cell in ring.minute_cells(start_ns, end_ns):
         if cell.bins is not None:
@@ -123,8 +123,8 @@ def _from_cells(ring: StageRing, grid: Grid, start_ns: int, end_ns: int) -> dict
     for k, stage in enumerate(ring.stages):
         if n and not np.isnan(low[k]).all():
             begin_ns, cell = cells[-1]
-            last = float(cell.total[k] / cell.n), min(begin_ns + width, end_ns)
-            found[stage] = Window(low[k], high[k], n, float(total[k]), *last, bins=bins[k])
+            last = float(cell.mean_ms()[k]), min(begin_ns + width, end_ns)
+            found[stage] = Window(low[k], high[k], n, float(total_ns[k]) / 1e6, *last, bins=bins[k])
     return found
 
 

@@ -110,7 +110,7 @@ class RollingView:
     ) -> dict[tuple[str | None, str], float]:
         """Usual durations; they move slowly, so they are computed for whole steps of time and remembered."""
         episodes = tuple((f.start_ns, f.end_ns) for f in findings if isinstance(f, HostSlowTransient))
-        step = at_ns // _REFERENCE_STEP_NS * _REFERENCE_STEP_NS
+        step = at_ns // _REFERENCE_STEP_NS * _REFERENCE_STEP_NS - 1
         if self._references[0] != (step, episodes):
             self._references = ((step, episodes), stages.references_ms(rings, step, episodes))
         return self._references[1]
@@ -162,13 +162,13 @@ class RollingView:
         return stages.units_between(rings, at_ns - span_ns, at_ns) if rings else None
 
     def timeline(self, grid: Grid, at_ns: int, findings: Sequence[Finding]) -> Timeline:
-        """The scrubber's contents."""
+        """The scrubber's contents; marks are people's notes and are shown wherever they were put."""
         start, end = grid.start_ns, min(grid.end_ns, at_ns)
         shown = tuple(f for f in findings if f.start_ns <= end and (f.end_ns is None or f.end_ns >= start))
         return Timeline(
             host_slow_share=stages.host_slow_series(self._stage_rings.rings(), grid, end),
             episodes=shown,
-            marks=tuple(mark for mark in self.log.marks(at_ns) if start <= mark.t_ns <= end),
+            marks=tuple(mark for mark in self.log.marks() if start <= mark.t_ns <= end),
             gaps=self.log.gaps(start, end, at_ns),
         )
 
