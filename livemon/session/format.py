@@ -56,6 +56,10 @@ KEEP_AROUND_NS = 30_000_000_000
 """Pre- and post-roll kept around what must stay."""
 
 APPENDED, PACKED, THINNED = 0, 1, 2
+"""``level``."""
+NO_STATE, STATE, RESTART = 0, 1, 2
+"""``has_state``: none; the full state, with which the chain also goes on; the full state after something
+could not be written: the chain before it ends there, so it can't be merged with what was before."""
 
 DEFAULT_MAX_BYTES = 512 * 1024 * 1024
 
@@ -120,11 +124,11 @@ def block_crc(
 
 
 def make_block(
-    id_: int, last_id: int, start_ns: int, end_ns: int, samples: int, level: int, has_state: bool, data: bytes
+    id_: int, last_id: int, start_ns: int, end_ns: int, samples: int, level: int, has_state: int, data: bytes
 ) -> Block:
     """A row with its checksum."""
     crc = block_crc(id_, last_id, start_ns, end_ns, samples, level, has_state, data)
-    return Block(id_, last_id, start_ns, end_ns, samples, level, int(has_state), crc, data)
+    return Block(id_, last_id, start_ns, end_ns, samples, level, has_state, crc, data)
 
 
 def block_row(block: Block) -> tuple[int | bytes, ...]:

@@ -14,6 +14,8 @@ from livemon.model.errors import SessionError
 from livemon.session.format import APPLICATION_ID, FORMAT
 
 _BUSY_S = 2.0
+DAMAGE_ERRORS = (sqlite3.Error, UnicodeDecodeError)
+"""What reading a damaged file can raise (the second one for a damaged name in its schema)."""
 
 
 class Connection:
@@ -73,6 +75,8 @@ def _try(path: Path, mode: str) -> sqlite3.Connection:
     db = sqlite3.connect(
         f"file:{name}?{mode}", uri=True, timeout=_BUSY_S, isolation_level=None, check_same_thread=False
     )
+    # A damaged text must not raise: its row's checksum says that it is damaged.
+    db.text_factory = lambda data: data.decode("utf-8", "replace")
     try:
         db.execute("SELECT count(*) FROM sqlite_master").fetchone()
     except BaseException:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from livemon.model.samples import Sample, ThreadTick
+from dataclasses import replace
+
+from livemon.model.samples import Lost, Sample, ThreadTick
 from livemon.session.batch import Chain
 from livemon.session.codec import load_batch
 from livemon.session.columns import ColumnError
@@ -26,11 +28,18 @@ def decode_block(decoder: Decoder, block: Block, damage: DamageLog, after_ns: in
     return samples
 
 
-def samples_already(block: Block, seen: int) -> int:
-    """How many samples of a merged block were in the appends up to ``seen``."""
-    if block.level == THINNED:
-        return block.samples
-    return sum(load_batch(block.data).appends[: seen - block.id + 1])
+def not_seen(block: Block, samples: list[Sample], seen: int, end_ns: int | None) -> list[Sample]:
+    """The samples of a merged block that came after append ``seen``, which arrived at ``end_ns``."""
+    if block.level != THINNED:
+        return samples[sum(load_batch(block.data).appends[: seen - block.id + 1]) :]
+    after = -1 if end_ns is None else end_ns
+    later = [sample for sample in samples if sample.arrival_ns > after]
+    return [
+        replace(sample, start_ns=after)
+        if isinstance(sample, Lost) and sample.start_ns is not None and sample.start_ns < after
+        else sample
+        for sample in later
+    ]
 
 
 def read_range(source: BlockSource, start_ns: int, end_ns: int) -> list[Sample]:

@@ -16,7 +16,7 @@ from livemon.model.samples import Sample
 from livemon.session.decoder import Decoder
 from livemon.session.format import Block
 from livemon.session.marking import Origin, put_mark, write_into
-from livemon.session.ranges import decode_block, read_range, samples_already
+from livemon.session.ranges import decode_block, not_seen, read_range
 from livemon.session.recorder_state import RecorderState
 from livemon.session.source import BlockSource
 
@@ -101,8 +101,8 @@ class SessionReader:
             self._decoder.lose()
         samples = decode_block(self._decoder, block, self._source.damage, self._end_ns)
         if block.id <= self._seen:
-            # Rows that were read one by one have been merged with later ones meanwhile.
-            samples = samples[samples_already(block, self._seen) :]
+            # Rows that were read one by one have been merged with later ones, or dropped, meanwhile.
+            samples = not_seen(block, samples, self._seen, self._end_ns)
         self._seen = block.last_id
         self._end_ns = block.end_ns
         return samples

@@ -8,7 +8,7 @@ import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
 
-from livemon.session.locking import is_locked
+from livemon.session.locking import is_locked, lock_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def read_recorder_state(db: sqlite3.Connection | None, path: Path) -> RecorderSt
     """What the session says of its recorder, and whether that process lives."""
     row = None
     if db is not None:
-        with contextlib.suppress(sqlite3.Error):
+        with contextlib.suppress(sqlite3.Error, UnicodeDecodeError):
             row = db.execute(
                 "SELECT pid, start_ticks, host, boot, started_wall_ns, closed_wall_ns, closed_reason, last_block"
                 " FROM recorder ORDER BY rowid DESC LIMIT 1"
@@ -64,7 +64,7 @@ def read_recorder_state(db: sqlite3.Connection | None, path: Path) -> RecorderSt
     pid, started, host, boot, started_wall_ns, closed_wall_ns, closed_reason, last_block = row
     is_alive: bool | None = False
     if closed_reason is None:
-        is_alive = is_locked(path) or _lives(pid, started, host, boot)
+        is_alive = _is_recording(path, pid, started, host, boot)
     return RecorderState(pid, host, is_alive, started_wall_ns, closed_wall_ns, closed_reason, last_block)
 
 
@@ -77,10 +77,17 @@ def _is_sound(row: tuple[object, ...]) -> bool:
     )
 
 
-def _lives(pid: int, started: int | None, host: str, boot: str) -> bool | None:
-    """Whether a recorder without a lock (a file system that has none) lives."""
+def _is_recording(path: Path, pid: int, started: int | None, host: str, boot: str) -> bool | None:
+    """Whether the recorder lives: by its lock, else (a file system without locks) by its process."""
+    if not lock_path(path).exists():
+        return False
+    locked = is_locked(path)
+    if locked:
+        return True
     if host != host_name():
-        return None
+        return None  # locks of another machine may not be seen here
+    if locked is False:
+        return False
     if boot and boot != boot_id():
         return False
     now = start_ticks(pid)

@@ -8,7 +8,6 @@ in ``keep`` stay at full detail until nothing else is left to drop.
 from __future__ import annotations
 
 import sqlite3
-from pathlib import Path
 
 from livemon.model.samples import LogCount, Lost, SelfSample
 from livemon.session.batch import FIRST_ROW_KIND, KINDS, Batch, Row
@@ -17,6 +16,7 @@ from livemon.session.columns import ColumnError
 from livemon.session.format import (
     BLOCK_COLUMNS,
     KEEP_AROUND_NS,
+    NO_STATE,
     PACKED,
     THINNED,
     Block,
@@ -33,37 +33,32 @@ _NEWEST_NS = 60_000_000_000
 """The last minute is never dropped."""
 
 
-def used_bytes(db: sqlite3.Connection, path: Path) -> int:
-    """Bytes in use: the database without free pages, and its log."""
+def used_bytes(db: sqlite3.Connection) -> int:
+    """Bytes of the database that are in use (freed pages are used again before it grows); 0 if unknown."""
     try:
         size = db.execute("PRAGMA page_size").fetchone()[0]
         pages = db.execute("PRAGMA page_count").fetchone()[0] - db.execute("PRAGMA freelist_count").fetchone()[0]
     except sqlite3.Error:
-        size, pages = 1, path.stat().st_size if path.exists() else 0
-    try:
-        log = path.with_name(path.name + "-wal").stat().st_size
-    except OSError:
-        log = 0
-    return int(size * pages) + log
+        return 0
+    return int(size * pages)
 
 
 class Retention:
     """Keeps one session below ``max_bytes``."""
 
-    def __init__(self, db: sqlite3.Connection, path: Path, max_bytes: int) -> None:
+    def __init__(self, db: sqlite3.Connection, max_bytes: int) -> None:
         self._db = db
-        self._path = path
         self._max_bytes = max_bytes
 
     def step(self) -> bool:
         """Thin the oldest stretch if the session is too big; true if one was."""
-        if used_bytes(self._db, self._path) <= self._max_bytes * _FILL:
+        if used_bytes(self._db) <= self._max_bytes * _FILL:
             return False
         return self._thin_oldest()
 
     def shrink_to_fit(self) -> bool:
         """Make the present size the cap, and make some room at once; true if there is any."""
-        self._max_bytes = min(self._max_bytes, used_bytes(self._db, self._path))
+        self._max_bytes = min(self._max_bytes, used_bytes(self._db))
         made = [self._thin_oldest() for _ in range(4)]
         return any(made)
 
@@ -119,7 +114,7 @@ def thin_block(block: Block, before: Block | None) -> Block:
         max(first.end_ns, block.end_ns),
         len(kept.order),
         THINNED,
-        False,
+        NO_STATE,
         dump_batch(kept, 6),
     )
 

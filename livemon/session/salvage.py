@@ -33,17 +33,14 @@ def salvage(path: Path) -> list[Block]:
     except OSError:
         return []
     size = _page_size(data)
-    newest = dict(_frames(log, size))
-    count = max([len(data) // size, *newest])
-
-    def in_file(number: int) -> bytes:
-        return data[(number - 1) * size : number * size]
-
-    def with_log(number: int) -> bytes:
-        return newest.get(number) or in_file(number)
-
+    rounds = _rounds(log, size)
+    count = max([len(data) // size, *(number for pages in rounds for number in pages)])
     found: dict[tuple[int, int], Block] = {}
-    for pages in (with_log, in_file):
+    for newer in (*rounds, {}):
+
+        def pages(number: int, newer: dict[int, bytes] = newer) -> bytes:
+            return newer.get(number) or data[(number - 1) * size : number * size]
+
         for number in range(1, count + 1):
             for block in _rows(pages(number), pages, size, 100 if number == 1 else 0):
                 found.setdefault((block.id, block.last_id), block)
@@ -55,14 +52,21 @@ def _page_size(data: bytes) -> int:
     return size if size >= 512 and not size & (size - 1) else _DEFAULT_PAGE
 
 
-def _frames(log: bytes, size: int) -> Iterator[tuple[int, bytes]]:
-    """Page number and content of every frame of the log, oldest first."""
+def _rounds(log: bytes, size: int) -> list[dict[int, bytes]]:
+    """The newest content of each page in the log, by round.
+
+    The log is written again from its beginning once it has been copied into the database; frames of
+    the round before stand behind those of the present one and are told apart by their salt.
+    """
+    rounds: dict[bytes, dict[int, bytes]] = {}
     at = _WAL_HEADER
     while at + _FRAME_HEADER + size <= len(log):
         number = int.from_bytes(log[at : at + 4], "big")
         if 0 < number < 1 << 24:
-            yield number, log[at + _FRAME_HEADER : at + _FRAME_HEADER + size]
+            page = log[at + _FRAME_HEADER : at + _FRAME_HEADER + size]
+            rounds.setdefault(log[at + 8 : at + 16], {})[number] = page
         at += _FRAME_HEADER + size
+    return list(rounds.values())
 
 
 def _rows(page: bytes, pages: Pages, size: int, start: int) -> Iterator[Block]:

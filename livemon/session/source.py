@@ -19,7 +19,7 @@ from livemon.session.columns import ColumnError
 from livemon.session.damage import DamageLog, clock_text
 from livemon.session.facts_json import facts_from_json
 from livemon.session.format import BLOCK_COLUMNS, Block, text_crc
-from livemon.session.opening import Connection, check_is_ours, connect_writable
+from livemon.session.opening import DAMAGE_ERRORS, Connection, check_is_ours, connect_writable
 from livemon.session.recorder_state import RecorderState, read_recorder_state
 from livemon.session.salvage import log_tail, salvage
 
@@ -46,13 +46,13 @@ class BlockSource:
         self._start_ns: int | None = None
         try:
             self._connection = Connection(path)
-        except sqlite3.Error as error:
+        except DAMAGE_ERRORS as error:
             check_is_ours(path)
             self._recover(error)
         self.facts = self._read_facts()
         self._check_end()
 
-    def _recover(self, error: sqlite3.Error | None) -> None:
+    def _recover(self, error: Exception | None) -> None:
         """Read the pages directly from now on."""
         if self._salvaged is not None:
             return
@@ -68,11 +68,21 @@ class BlockSource:
         if state.closed_reason is not None or state.is_alive is not False:
             return
         bounds = self.bounds_ns()
-        last = "no sample" if bounds is None else f"last good sample {self.when(bounds[1])}"
         torn = log_tail(self.path)
+        if torn and self._salvaged is None:
+            self._read_past_log(bounds)
+            bounds = self.bounds_ns()
+        last = "no sample" if bounds is None else f"last good sample {self.when(bounds[1])}"
         ignored = f", {torn} bytes ignored" if torn else ""
         who = f"recorder pid {state.pid}" if state.pid is not None else "the recorder"
         self.damage.add("end", f"not closed cleanly ({who} is gone): {last}{ignored}")
+
+    def _read_past_log(self, bounds: tuple[int, int] | None) -> None:
+        """SQLite reads a log up to its first bad byte; whole rows may stand behind it."""
+        found = salvage(self.path)
+        if found and (bounds is None or found[-1].end_ns > bounds[1]):
+            self._salvaged = found
+            self.damage.add("sqlite", "the log of the file is damaged: its rows were read one by one")
 
     def when(self, t_ns: int) -> str:
         """A moment in words."""
@@ -86,7 +96,7 @@ class BlockSource:
         if self._salvaged is None and self._connection is not None:
             try:
                 return self._connection.db.execute(statement, values).fetchall()
-            except sqlite3.Error as error:
+            except DAMAGE_ERRORS as error:
                 if any(word in str(error) for word in _PASSING):
                     return []
                 self._recover(error)
@@ -112,7 +122,7 @@ class BlockSource:
                         blocks.append(block)
                         size += len(block.data)
                 cursor.close()
-            except sqlite3.Error as error:
+            except DAMAGE_ERRORS as error:
                 if any(word in str(error) for word in _PASSING):
                     return []
                 self._recover(error)

@@ -18,7 +18,7 @@ from livemon.session.source import BlockSource
 SUFFIX = ".livemon"
 MAX_SESSIONS = 20
 MAX_TOTAL_BYTES = 2 * 1024**3
-_BESIDE = ("-wal", "-shm", "-journal", "-lock", "-out", "-out.1")
+_BESIDE = ("-wal", "-shm", "-journal", "-lock", "-reserve", "-out", "-out.1")
 
 
 def state_dir() -> Path:
@@ -33,7 +33,7 @@ def new_session_path(name: str = "", *, folder: Path | None = None, clock: Clock
     """A path that does not exist yet, named after the time and what is watched."""
     folder = folder or state_dir()
     stamp = time.strftime("%Y-%m-%d_%H-%M-%S", time.localtime((clock or SystemClock()).wall_ns() / 1e9))
-    slug = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:40]
+    slug = re.sub(r"[^A-Za-z0-9._]+", "-", name).strip("-.")[:40]
     stem = f"{stamp}_{slug}" if slug else stamp
     path = folder / f"{stem}{SUFFIX}"
     number = 2

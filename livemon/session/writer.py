@@ -24,7 +24,7 @@ from livemon.model.clock import Clock, SystemClock
 from livemon.model.errors import SessionError
 from livemon.model.facts import SessionFacts
 from livemon.model.samples import Lost, Mark, Note, Sample, Samples
-from livemon.session import maintenance, tables
+from livemon.session import tables
 from livemon.session.codec import dump_batch
 from livemon.session.encoder import Encoder
 from livemon.session.facts_json import facts_to_json
@@ -35,8 +35,11 @@ from livemon.session.format import (
     BLOCK_COLUMNS,
     DEFAULT_MAX_BYTES,
     FORMAT,
+    NO_STATE,
     PACKED,
+    RESTART,
     SCHEMA,
+    STATE,
     STATE_EVERY_NS,
     Block,
     block_row,
@@ -44,16 +47,22 @@ from livemon.session.format import (
     text_crc,
 )
 from livemon.session.locking import HeldError, RecorderLock
+from livemon.session.maintenance import Maintenance
 from livemon.session.recorder_state import boot_id, host_name, start_ticks
+from livemon.session.reserve import Reserve
 from livemon.session.syncing import Syncer
 
 _RETRY_NS = 1_000_000_000
+_PASSING = ("locked", "busy")
+_FREE_SPACE = "free some space, or record elsewhere with --record"
 _QUEUE_APPENDS = 600
 _QUEUE_SAMPLES = 20_000
 _OVERDUE_NS = 30_000_000_000
 _INSERT = f"INSERT INTO block ({BLOCK_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?)"
 FACTS_BLOCK = 0
 _BUSY_S = 0.05
+_NO_SPACE = ("full", "disk I/O error")
+"""What SQLite says of a full disk, and of a quota."""
 
 
 class SessionWriter:
@@ -92,14 +101,18 @@ class SessionWriter:
         self._queued = 0
         self._dropped: Lost | None = None
         self._retry_at_ns = 0
-        self._failing_since: str | None = None
+        self._failing_ns = 0
+        self._reason = ""
         self._state_ns: int | None = None
+        self._has_lost_chain = False
         self._next_id = 1
         self._mark_seen = 0
         self._is_closed = False
         self._notes: list[Note] = []
         self._lock, self._db = self._open(facts)
-        self._maintenance = maintenance.Maintenance(self._db, self.path, max_bytes)
+        self._inode = self.path.stat().st_ino
+        self._is_removed = False
+        self._maintenance = Maintenance(self._db, self.path, max_bytes, None if is_bulk else Reserve(self.path))
         self._maintained_ns: int | None = None
         self._syncer = None if is_bulk or not self._has_wal else Syncer(self.path)
 
@@ -152,7 +165,7 @@ class SessionWriter:
             "INSERT INTO recorder (pid, start_ticks, host, boot, started_wall_ns) VALUES (?,?,?,?,?)",
             (os.getpid(), start_ticks(os.getpid()), host_name(), boot_id(), wall_ns),
         )
-        copy = make_block(FACTS_BLOCK, FACTS_BLOCK, 0, 0, 0, PACKED, False, facts_json.encode())
+        copy = make_block(FACTS_BLOCK, FACTS_BLOCK, 0, 0, 0, PACKED, NO_STATE, facts_json.encode())
         db.execute(_INSERT, block_row(copy))
         db.execute("COMMIT")
         if not self._is_bulk:
@@ -163,7 +176,7 @@ class SessionWriter:
         if kind not in NETWORK:
             self._has_wal = db.execute("PRAGMA journal_mode=WAL").fetchone()[0] == "wal"
         if self._has_wal:
-            db.execute("PRAGMA wal_autocheckpoint=4000")  # a backstop: the syncer is to come first
+            db.execute("PRAGMA wal_autocheckpoint=400")  # a backstop: the syncer is to come first
             return
         where = f"on a network file system ({kind})" if kind in NETWORK else "where SQLite's log can't be used"
         self._notes.append(
@@ -191,10 +204,14 @@ class SessionWriter:
         if not self._queue and self._write(batch):
             self._maintain_if_overdue(batch[-1].arrival_ns)
             return
+        was_well = not self._queue
         if batch:
             self._enqueue(batch)
         now_ns = self._clock.monotonic_ns()
-        if now_ns >= self._retry_at_ns:
+        if was_well:
+            self._failing_ns = self._queue[0][0].arrival_ns
+            self._cope(now_ns)
+        elif now_ns >= self._retry_at_ns:
             self._retry(now_ns)
 
     def _write(self, samples: list[Sample]) -> bool:
@@ -202,23 +219,25 @@ class SessionWriter:
         if self._is_bulk or self._state_ns is None or not 0 <= now_ns - self._state_ns < STATE_EVERY_NS:
             self._encoder.needs_state = True
         starts_chain = self._encoder.needs_state
+        has_state = NO_STATE if not starts_chain else RESTART if self._has_lost_chain else STATE
         try:
             batch = self._encoder.encode(samples)
         except (TypeError, ValueError):
-            self._encoder.needs_state = True
+            self._encoder.needs_state = self._has_lost_chain = True
             raise
         data = dump_batch(batch, 6 if self._is_bulk else 1)
         arrivals = [sample.arrival_ns for sample in samples]
         level = PACKED if self._is_bulk else APPENDED
         block = make_block(
-            self._next_id, self._next_id, min(arrivals), max(arrivals), len(samples), level, starts_chain, data
+            self._next_id, self._next_id, min(arrivals), max(arrivals), len(samples), level, has_state, data
         )
         if not self._insert(block, tables.copies(batch)):
             # The chain has moved on without this row: the next one must not build upon it.
-            self._encoder.needs_state = True
+            self._encoder.needs_state = self._has_lost_chain = True
             return False
         if starts_chain:
             self._state_ns = now_ns
+            self._has_lost_chain = False
         if not self._is_bulk:
             self._maintenance.appended(block)
         self._next_id += 1
@@ -262,23 +281,39 @@ class SessionWriter:
                 dropped[-1].arrival_ns,
             )
 
+    def _cope(self, now_ns: int) -> None:
+        """A write has failed: when to try again, and whether room can be made at once."""
+        if self.problem is not None and any(word in self.problem for word in _PASSING):
+            self._retry_at_ns = now_ns  # somebody else is writing: the next tick will do
+            return
+        self._reason = self.problem or self._reason
+        self._retry_at_ns = now_ns + _RETRY_NS
+        if self._is_bulk or not any(word in self._reason for word in _NO_SPACE):
+            return
+        if self._maintenance.make_room() and self._write_queue():
+            self._notes.append(
+                Note(0, "error", f"no room to record ({self._reason}): the oldest minutes make room", _FREE_SPACE)
+            )
+
     def _retry(self, now_ns: int) -> None:
+        if not self._write_queue():
+            self._cope(now_ns)
+
+    def _write_queue(self) -> bool:
+        """Write what is queued as one append, with what is to be said about it."""
         samples = [sample for batch in self._queue for sample in batch]
+        at_ns = samples[-1].arrival_ns
         if self._dropped is not None:
             samples.insert(0, self._dropped)
-        since, reason = self._failing_since, self.problem
-        if since is not None:
-            at_ns = samples[-1].arrival_ns
-            samples.append(Note(at_ns, "error", f"the session could not be written for a while: {since}"))
-        if self._write(samples):
-            self._queue.clear()
-            self._queued = 0
-            self._dropped = self._failing_since = None
-            return
-        self._failing_since = since or reason or self.problem
-        self._retry_at_ns = now_ns + _RETRY_NS
-        if self.problem and "full" in self.problem:
-            self._maintenance.make_room()
+        if self._reason:
+            lasted = f"{(at_ns - self._failing_ns) / 1e9:.1f} s"
+            samples.append(Note(at_ns, "error", f"could not record for {lasted}: {self._reason}", _FREE_SPACE))
+        if not self._write(samples):
+            return False
+        self._queue.clear()
+        self._queued = 0
+        self._dropped, self._reason = None, ""
+        return True
 
     def _maintain_if_overdue(self, now_ns: int) -> None:
         if self._is_bulk:
@@ -294,7 +329,20 @@ class SessionWriter:
         if self._is_bulk or self._is_closed:
             return False
         self._maintained_ns = None
+        self._look_for_file()
         return self._maintenance.step()
+
+    def _look_for_file(self) -> None:
+        """Somebody may delete or replace the file under us: what is open stays readable, for us and viewers."""
+        if self._is_removed:
+            return
+        try:
+            self._is_removed = self.path.stat().st_ino != self._inode
+        except OSError:
+            self._is_removed = True
+        if self._is_removed:
+            text = f"{self.path} was removed or replaced: the view goes on, but the recording ends with the recorder"
+            self._notes.append(Note(0, "error", text, "stop and start again to record into a new file"))
 
     def take_marks(self) -> list[Mark]:
         """Marks that other processes put in since the last call; ``arrival_ns`` is now.
@@ -318,7 +366,7 @@ class SessionWriter:
     def flush(self) -> None:
         """Write what is queued and have it on the disk before returning."""
         if self._queue:
-            self._retry(self._clock.monotonic_ns())
+            self._write_queue()
         if self._syncer is not None:
             self._syncer.sync()
 
@@ -327,7 +375,7 @@ class SessionWriter:
         if self._is_closed:
             return
         if self._queue:
-            self._retry(self._clock.monotonic_ns())
+            self._write_queue()
         if not self._is_bulk:
             self._maintenance.finish()
         self._is_closed = True

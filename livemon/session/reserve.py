@@ -1,0 +1,59 @@
+"""Room put by for a full disk: ``SESSION-reserve``, given up when a write fails for want of space.
+
+With a full disk SQLite can neither lengthen its log nor copy it into the database, so not even old
+minutes could be dropped. The reserve is as long as the log becomes; once it is given up the log can be
+copied, old minutes free their pages, and recording goes on within the size that the session has.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+
+RESERVE_BYTES = 2 << 20
+_AGAIN_FROM_BYTES = 64 << 20
+"""Free space from which a reserve that was given up is made again."""
+
+
+class Reserve:
+    """The reserve of one session; none if there is too little space to begin with."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path.with_name(path.name + "-reserve")
+        self._is_there = False
+        self._make(RESERVE_BYTES * 4)
+
+    def _make(self, wanted_free_bytes: int) -> None:
+        try:
+            found = os.statvfs(self._path.parent)
+            if found.f_bavail * found.f_frsize < wanted_free_bytes:
+                return
+            fd = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError:
+            return
+        try:
+            if hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(fd, 0, RESERVE_BYTES)
+            else:
+                os.write(fd, bytes(RESERVE_BYTES))
+            self._is_there = True
+        except OSError:
+            self._remove()
+        finally:
+            os.close(fd)
+
+    def _remove(self) -> None:
+        with contextlib.suppress(OSError):
+            self._path.unlink()
+
+    def give_up(self) -> bool:
+        """Free the space; true if there was any."""
+        was_there, self._is_there = self._is_there, False
+        self._remove()
+        return was_there
+
+    def restore(self) -> None:
+        """Make it again if it was given up and there is space once more."""
+        if not self._is_there:
+            self._make(_AGAIN_FROM_BYTES)
