@@ -1,16 +1,76 @@
-"""What a transition's transient differs in from its steady state, by fixed comparisons."""
+"""What the transients of a group of transitions differ in from their steady states, by fixed comparisons.
+
+Transitions with one mark text are one group and are read together: figures are pooled over the group,
+placement must have changed in *every* transition, and recovery is quick only if it was in every one.
+"""
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import dataclass
 
-from livemon.engine.thread_figures import Witness, witnesses
+from livemon.engine.thread_figures import Side, Witness
+from livemon.engine.thread_work import CPU, ROWS
 from livemon.engine.transition_window import BEFORE_S, TransitionWindow
-from livemon.model.criteria import Criteria
+from livemon.model.criteria import Causes
 from livemon.model.findings import Cause
 
 STEADY_S = (10.0, 20.0)
 _LATE_REFERENCE_S = (4.0, 5.0)
+_NAMES = 16
+_LEAST_CPU_NS = 1_000_000
+_Sums = tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WindowFigures:
+    """What is kept of one transition: the transient, the steady state, and where placement is compared with."""
+
+    transient_s: float | None
+    work: dict[str, tuple[_Sums, _Sums, _Sums]]
+    """Thread name -> work (transient, steady, placement's reference)."""
+    units: tuple[int, int, int]
+    device: tuple[tuple[float, int], tuple[float, int]]
+    """(sum of ms, units) of the device stages, transient and steady."""
+    completion: tuple[tuple[float, int], tuple[float, int]]
+    """(median ms x units, units) likewise."""
+
+    def moved(self, c: Causes) -> list[Witness]:
+        """Threads whose placement or cycle rate changed against the reference of this transition."""
+        return [
+            w
+            for name, (during, _, placed) in self.work.items()
+            if during[CPU] >= _LEAST_CPU_NS and placed[CPU] > 0
+            for w in (Witness(name, Side(during, self.units[0]), Side(placed, self.units[2]), True),)
+            if (w.share_rise or 0.0) >= c.efficiency_share_points
+            or (w.ratio("fast_cycles_per_ns") or 1.0) <= c.cycle_rate_ratio
+        ]
+
+
+def figures(window: TransitionWindow, names: tuple[str, ...]) -> WindowFigures:
+    """The figures of a transition."""
+    transient = window.transient_s()
+    length = transient or 0.0
+    placed_s = _LATE_REFERENCE_S if length <= _LATE_REFERENCE_S[0] else (-BEFORE_S, 0.0)
+    parts = [window.sums(*span, len(names)) for span in ((0.0, length), STEADY_S, placed_s)]
+    most = sorted(range(len(names)), key=lambda k: (-int(parts[0][0][CPU, k] + parts[1][0][CPU, k]), k))[:_NAMES]
+    work: dict[str, tuple[_Sums, _Sums, _Sums]] = {}
+    for k in most:
+        columns = [tuple(float(value) for value in sums[:, k]) for sums, _ in parts]
+        if names[k] not in work and any(column[CPU] for column in columns):
+            work[names[k]] = (columns[0], columns[1], columns[2])
+    stages = (window.stage_sums(0.0, length), window.stage_sums(*STEADY_S))
+    return WindowFigures(
+        transient,
+        work,
+        (parts[0][1], parts[1][1], parts[2][1]),
+        (stages[0][0], stages[1][0]),
+        (stages[0][1], stages[1][1]),
+    )
+
+
+def _mean(parts: list[tuple[float, int]]) -> float | None:
+    n = sum(count for _, count in parts)
+    return sum(total for total, _ in parts) / n if n else None
 
 
 def _rises(name: str, what: str, pair: tuple[float | None, float | None], ratio: float, plus_ms: float) -> Cause:
@@ -22,84 +82,63 @@ def _rises(name: str, what: str, pair: tuple[float | None, float | None], ratio:
     return Cause(name, "applies" if applies else "ruled_out", evidence, during, steady)
 
 
-def _heaviest(found: list[Witness], figure: str) -> tuple[float | None, float | None]:
-    """(during, reference) of a figure, over the known witnesses, weighed by their CPU time."""
-    rows = [
-        (w.during.work[0], getattr(w.during, figure), getattr(w.reference, figure))
-        for w in found
-        if getattr(w.during, figure) is not None and getattr(w.reference, figure) is not None
-    ]
-    weight = sum(row[0] for row in rows)
-    if not weight:
-        return None, None
-    return sum(w * d for w, d, _ in rows) / weight, sum(w * r for w, _, r in rows) / weight
+def _pooled(group: list[WindowFigures]) -> list[Witness]:
+    """Threads over all transitions of the group, transient against steady."""
+    units = sum(f.units[0] for f in group), sum(f.units[1] for f in group)
+    out = []
+    for name in dict.fromkeys(name for f in group for name in f.work):
+        sums = [[0.0] * ROWS, [0.0] * ROWS]
+        for f in group:
+            for side in (0, 1):
+                for row, value in enumerate(f.work[name][side] if name in f.work else ()):
+                    sums[side][row] += value
+        if sums[0][CPU] >= _LEAST_CPU_NS and sums[1][CPU] > 0:
+            out.append(Witness(name, Side(tuple(sums[0]), units[0]), Side(tuple(sums[1]), units[1]), True))
+    return sorted(out, key=lambda w: (-w.during.work[CPU], w.name))
 
 
-def _against(what: str, pair: tuple[float | None, float | None], unit: str = "") -> str:
-    during, reference = pair
-    if during is None or reference is None:
-        return f"{what} unknown"
-    return f"{what} {during:.3g}{unit} against {reference:.3g}{unit}"
+def _against(
+    witnesses: list[Witness], figure: str, what: str, unit: str = ""
+) -> tuple[str, float | None, float | None]:
+    """The figure of the witness that used most CPU time, in words and both sides."""
+    for w in witnesses:
+        during, steady = getattr(w.during, figure), getattr(w.reference, figure)
+        if during is not None and steady is not None:
+            return f"{what} {during:.3g}{unit} against {steady:.3g}{unit} steady ({w.name})", during, steady
+    return f"{what} unknown", None, None
 
 
-def read_window(window: TransitionWindow, names: tuple[str, ...], criteria: Criteria) -> tuple[Cause, ...]:
-    """The readings of one transition; none where there was no transient."""
-    transient = window.transient_s()
-    if not transient:
+def read_group(group: list[WindowFigures], c: Causes) -> tuple[Cause, ...]:
+    """The readings of a group of transitions; none where none had a transient."""
+    found = [f for f in group if f.transient_s]
+    if not found:
         return ()
-    c = criteria.causes
-    during, during_units = window.sums(0.0, transient, len(names))
-    steady, steady_units = window.sums(*STEADY_S, len(names))
-    placed_s = _LATE_REFERENCE_S if transient <= _LATE_REFERENCE_S[0] else (-BEFORE_S, 0.0)
-    placed, placed_units = window.sums(*placed_s, len(names))
-    device, completion = window.stage_ms(0.0, transient)
-    steady_device, steady_completion = window.stage_ms(*STEADY_S)
-    against_steady = _witnesses(names, (during, during_units), (steady, steady_units))
-    against_placed = _witnesses(names, (during, during_units), (placed, placed_units))
-    cpu = [w for w in against_steady if (w.ratio("cpu_ms_per_unit") or 0.0) >= c.cpu_ratio]
-    moved = [
-        w
-        for w in against_placed
-        if (w.share_rise or 0.0) >= c.efficiency_share_points
-        or (w.ratio("fast_cycles_per_ns") or 1.0) <= c.cycle_rate_ratio
-    ]
-    low_ipc = [w for w in against_steady if (w.ratio("ipc") or 1.0) <= c.ipc_ratio]
+    device = _mean([f.device[0] for f in found]), _mean([f.device[1] for f in found])
+    back = _mean([f.completion[0] for f in found]), _mean([f.completion[1] for f in found])
     out = [
-        _rises("device", "device time", (device, steady_device), c.device_ratio, c.device_plus_ms),
-        _rises(
-            "completion_path",
-            "completion time",
-            (completion, steady_completion),
-            c.completion_ratio,
-            c.completion_plus_ms,
-        ),
+        _rises("device", "device time", device, c.device_ratio, c.device_plus_ms),
+        _rises("completion_path", "completion time", back, c.completion_ratio, c.completion_plus_ms),
     ]
-    if not against_steady:
-        out.append(Cause("placement", "unknown", "no thread counters in both the transient and the steady state"))
-    else:
-        shares = _heaviest(moved or against_placed, "efficiency_share")
-        spent = _heaviest(cpu or against_steady, "cpu_ms_per_unit")
-        placement = bool(cpu) and bool(moved)
-        evidence = (
-            f"{_against('CPU per unit', spent, ' ms')}, {_against('efficiency share', shares)}; "
-            f"{len(moved)} of {len(against_placed)} threads moved or ran at a lower rate"
-        )
-        shown = tuple(w.name for w in moved)
-        out.append(Cause("placement", "applies" if placement else "ruled_out", evidence, *shares, shown))
-        ipc = _heaviest(low_ipc or against_steady, "ipc")
-        unexplained = bool(cpu) and not placement and bool(low_ipc)
+    threads = _pooled(found)
+    risen = [w for w in threads if (w.ratio("cpu_ms_per_unit") or 0.0) >= c.cpu_ratio]
+    changed = sum(bool(f.moved(c)) for f in found)
+    placement = bool(risen) and changed == len(found)
+    if threads:
+        cpu, *_ = _against(risen or threads, "cpu_ms_per_unit", "CPU per unit", " ms")
+        share, during, steady = _against(risen or threads, "efficiency_share", "efficiency share")
+        evidence = f"{cpu}, {share}; placement or cycle rate changed in {changed} of {len(found)} transitions"
+        names = tuple(w.name for w in risen)
+        out.append(Cause("placement", "applies" if placement else "ruled_out", evidence, during, steady, names))
+        low = [w for w in threads if (w.ratio("ipc") or 1.0) <= c.ipc_ratio]
+        ipc, during, steady = _against(low or threads, "ipc", "IPC")
+        unexplained = bool(risen) and bool(low) and not placement
         why = ", placement explains the rise" if placement else ""
-        out.append(Cause("ipc", "applies" if unexplained else "ruled_out", _against("IPC", ipc) + why, *ipc))
-    quick = transient <= c.quick_recovery_s
-    evidence = f"recovered {transient:g} s after the mark"
-    limit = c.quick_recovery_s
-    out.append(Cause("quick_recovery", "applies" if quick else "ruled_out", evidence, transient, limit))
+        out.append(Cause("ipc", "applies" if unexplained else "ruled_out", ipc + why, during, steady))
+    else:
+        reason = "no thread counters in both the transient and the steady state"
+        out += [Cause("placement", "unknown", reason), Cause("ipc", "unknown", reason)]
+    longest = max(f.transient_s or 0.0 for f in found)
+    quick = longest <= c.quick_recovery_s
+    evidence = f"the longest of {len(found)} transients took {longest:g} s"
+    out.append(Cause("quick_recovery", "applies" if quick else "ruled_out", evidence, longest, c.quick_recovery_s))
     return tuple(out)
-
-
-def _witnesses(
-    names: tuple[str, ...], during: tuple[np.ndarray, int], reference: tuple[np.ndarray, int]
-) -> list[Witness]:
-    known = reference[0][0] > 0
-    found = witnesses(names, during[0], reference[0].astype(np.float64), (during[1], reference[1]), known)
-    return [witness for witness in found if witness.is_known]

@@ -128,16 +128,11 @@ class TransitionWindow:
                 out[:, : work.shape[1]] += work
         return out, int(self.units[max(first, 0) : max(last, 0)].sum())
 
-    def stage_ms(self, start_s: float, end_s: float) -> tuple[float | None, float | None]:
-        """Mean device time and median completion time of the units in [start, end) seconds, in ms."""
+    def stage_sums(self, start_s: float, end_s: float) -> tuple[tuple[float, int], tuple[float, int]]:
+        """(sum of device ms, units) and (sum of bins' median completion ms x units, units) in [start, end) s."""
         first = max(self.before + math.floor(start_s / self._c.bin_s + 1e-9), 0)
         last = max(self.before + math.ceil(end_s / self._c.bin_s - 1e-9), 0)
-        n = int(self.device_units[first:last].sum())
-        device = int(self.device_ns[first:last].sum()) / n / 1e6 if n else None
-        medians = [
-            (quantiles.n, median)
-            for quantiles in self.completion[first:last]
-            if (median := quantiles.get(0.5)) is not None
-        ]
-        weight = sum(count for count, _ in medians)
-        return device, sum(count * median for count, median in medians) / weight if weight else None
+        device = int(self.device_ns[first:last].sum()) / 1e6, int(self.device_units[first:last].sum())
+        bins = self.completion[first:last]
+        medians = [(quantiles.n, median) for quantiles in bins if (median := quantiles.get(0.5)) is not None]
+        return device, (sum(n * median for n, median in medians), sum(n for n, _ in medians))

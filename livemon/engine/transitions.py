@@ -5,9 +5,8 @@ The bin rule: bins of 0.5 s from t0 to t0 + 20 s, each with the share of host-sl
 bin has a share below 10 %. It looks at all later bins, so it is history, not monitoring; it is shown
 beside the episodes because published tables are made with it, and it counts in whole bins.
 
-Readings compare the transient with the steady state (10 to 20 s): device duration, completion path,
-placement or cycle rate with a rise of CPU per unit, an unexplained rise with a low IPC, and quick
-recovery. While a control group departs from its known behaviour no reading is drawn.
+Readings (``transition_reading``) compare the transients of all marks of one text with their steady states.
+While a control group departs from its known behaviour no reading is drawn.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from dataclasses import replace
 from livemon.engine.host_episode import TickWork
 from livemon.engine.host_evidence import Block
 from livemon.engine.host_units import Kind, Units
-from livemon.engine.transition_reading import read_window
+from livemon.engine.transition_reading import WindowFigures, figures, read_group
 from livemon.engine.transition_window import BEFORE_S, TransitionWindow
 from livemon.model.criteria import Criteria
 from livemon.model.findings import Cause, Transition
@@ -40,7 +39,7 @@ class TransitionStudy:
         self._units: deque[tuple[int, Units, Block]] = deque()
         self._ticks: deque[TickWork] = deque()
         self._open: list[TransitionWindow] = []
-        self._done: deque[Transition] = deque(maxlen=MOST)
+        self._done: deque[tuple[Transition, WindowFigures]] = deque(maxlen=MOST)
         self.kinds: list[Kind] = []
         self.names: list[str] = []
         """Thread names by number."""
@@ -81,24 +80,26 @@ class TransitionStudy:
             self._open.remove(window)
             self._finish(window)
 
-    def _transition(self, window: TransitionWindow) -> Transition:
-        reading = read_window(window, tuple(self.names), self._criteria)
-        return Transition(window.t0_ns, window.text, window.buckets.get(), window.transient_s(), reading)
-
     def _finish(self, window: TransitionWindow) -> None:
-        self._done.append(self._transition(window))
+        self._done.append(self._kept(window))
+
+    def _kept(self, window: TransitionWindow) -> tuple[Transition, WindowFigures]:
+        found = figures(window, tuple(self.names))
+        return Transition(window.t0_ns, window.text, window.buckets.get(), found.transient_s), found
 
     def get(self) -> tuple[Transition, ...]:
         """All transitions in order of their marks; open windows with what they have so far."""
-        found = sorted([*self._done, *map(self._transition, self._open)], key=lambda t: (t.t0_ns, t.text))
+        rows = sorted([*self._done, *map(self._kept, self._open)], key=lambda row: (row[0].t0_ns, row[0].text))
         c = self._criteria.transitions
-        if not c.control:
-            return tuple(found)
-        departed = [t for t in found if t.text == c.control and (t.transient_s or 0.0) > c.control_max_transient_s]
-        if not departed:
-            return tuple(found)
-        worst = max(t.transient_s or 0.0 for t in departed)
-        guard = f"no reading: the control {c.control!r} departs from its known behaviour (transient {worst:g} s)"
-        return tuple(
-            replace(t, reading=tuple(Cause(cause.cause, "unknown", guard) for cause in t.reading)) for t in found
-        )
+        groups: dict[str, list[WindowFigures]] = {}
+        for transition, found in rows:
+            groups.setdefault(transition.text, []).append(found)
+        readings = {text: read_group(group, self._criteria.causes) for text, group in groups.items()}
+        worst = max((found.transient_s or 0.0 for found in groups.get(c.control, [])), default=0.0)
+        if c.control and worst > c.control_max_transient_s:
+            guard = f"no reading: the control {c.control!r} departs from its known behaviour (transient {worst:g} s)"
+            readings = {
+                text: tuple(Cause(cause.cause, "unknown", guard) for cause in reading)
+                for text, reading in readings.items()
+            }
+        return tuple(replace(transition, reading=readings[transition.text]) for transition, _ in rows)

@@ -109,7 +109,7 @@ class Causes:
     completion_ratio: float = _key(3.0, "completion stage above this ratio", "ratio", 1, 1000)
     completion_plus_ms: float = _key(0.2, "and by more than this", "ms", 0)
     thread_busy_ms: float = _key(0.25, "CPU time in a tick below which a thread has no vote", "ms", 0)
-    quick_recovery_s: float = _key(0.5, "an episode up to this long recovered quickly", "s", 0, 60)
+    quick_recovery_s: float = _key(5.0, "transients of at most this length recovered quickly", "s", 0, 3600)
 
 
 @dataclass(frozen=True, slots=True)
