@@ -10,7 +10,17 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def plain_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in ("NO_COLOR", "COLORTERM", "COLORFGBG", "TEXTUAL_THEME", "TEXTUAL_DRIVER", "LC_ALL", "LC_CTYPE", "COLUMNS", "LINES"):
+    for name in (
+        "NO_COLOR",
+        "COLORTERM",
+        "COLORFGBG",
+        "TEXTUAL_THEME",
+        "TEXTUAL_DRIVER",
+        "LC_ALL",
+        "LC_CTYPE",
+        "COLUMNS",
+        "LINES",
+    ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("COLORTERM", "truecolor")

@@ -78,7 +78,8 @@ async def test_the_time_cursor_stops_at_the_ends_and_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "moment"), [("+42", 42.0), ("00:01:35", 95.0), ("T1", 40.0), ("start", 0.0), ("-2.4s", 170.0), ("hetero on", 20.0)]
+    ("typed", "moment"),
+    [("+42", 42.0), ("00:01:35", 95.0), ("T1", 40.0), ("start", 0.0), ("-2.4s", 170.0), ("hetero on", 20.0)],
 )
 async def test_jumping_to_a_typed_time(typed: str, moment: float) -> None:
     async with opened() as (app, pilot):

@@ -8,7 +8,7 @@ from livemon.model.snapshot import Series, StageDetail, ThreadDetail
 from livemon.ui.render.chart import bands, bars, histogram, scale_for
 from livemon.ui.render.glyphs import Glyphs
 from livemon.ui.render.lane import class_letters, lane
-from livemon.ui.render.line import Row, clean, fit
+from livemon.ui.render.line import Row, clean, fit, wrap
 from livemon.ui.render.numbers import figure, milliseconds
 from livemon.ui.render.scale import PERCENT, Scale
 from livemon.ui.render.threads import thread_reasons
@@ -97,7 +97,7 @@ def thread_rows(detail: ThreadDetail, classes: Sequence[str], cells: int, lines:
             why = next((f.reason for f in (share, ipc, cycles) if f.reason), "")
             rows.append((((text, "text"), (f"  {glyphs.ascii_only(clean(why))}", "muted")), ""))
     rows.append(_head("FIGURES", "~ estimated or scaled, ' stale, – unknown", glyphs))
-    rows += figure_rows(thread_reasons(row, glyphs), glyphs)
+    rows += figure_rows(thread_reasons(row, glyphs), cells, glyphs)
     if detail.facts:
         rows.append(_head("FACTS", "", glyphs))
         rows += [
@@ -106,11 +106,12 @@ def thread_rows(detail: ThreadDetail, classes: Sequence[str], cells: int, lines:
     return rows
 
 
-def figure_rows(figures: Sequence[tuple[str, str, str]], glyphs: Glyphs) -> list[Row]:
-    """(name, value, why) as lines."""
+def figure_rows(figures: Sequence[tuple[str, str, str]], cells: int, glyphs: Glyphs) -> list[Row]:
+    """(name, value, why) as lines; a long reason goes on below."""
     rows: list[Row] = []
     for name, value, why in figures:
         shown = fit(glyphs.ascii_only(clean(value)), 12, ">")
-        spans = ((f"  {fit(name, 20)} ", "muted"), (f"{shown}  ", "bold"), (glyphs.ascii_only(clean(why)), "text"))
-        rows.append((spans, ""))
+        parts = wrap(glyphs.ascii_only(clean(why)), max(cells - 38, 16))
+        rows.append((((f"  {fit(name, 20)} ", "muted"), (f"{shown}  ", "bold"), (parts[0], "text")), ""))
+        rows += [(((" " * 37 + part, "text"),), "") for part in parts[1:]]
     return rows

@@ -28,4 +28,4 @@ class ExplainScreen(PageScreen):
 
     def lines(self, cells: int) -> list[Row]:
         """The figures."""
-        return figure_rows(self._figures, self.glyphs)
+        return figure_rows(self._figures, cells, self.glyphs)

@@ -110,4 +110,4 @@ class FindingScreen(PageScreen):
                 f"sent to the clipboard (OSC 52); the file {path} can't be written: {error.strerror}", "bar-warn"
             )
             return
-        self.app.say(f"copied as Markdown: clipboard (OSC 52) and {path}")
+        self.app.say(f"Markdown to the clipboard (OSC 52) and {path}")

@@ -8,9 +8,9 @@ from typing import ClassVar
 from livemon.model.snapshot import LogLine, Snapshot, ViewSource
 from livemon.ui.filtering import Filter, FilterError, parse_filter
 from livemon.ui.lineedit import LineEdit
-from livemon.ui.render.line import Row
+from livemon.ui.render.line import Row, clean, wrap
 from livemon.ui.render.log import log_line
-from livemon.ui.render.numbers import Stamps
+from livemon.ui.render.numbers import Stamps, milliseconds
 from livemon.ui.screens.base import Prompt
 from livemon.ui.screens.page import PageScreen
 from livemon.ui.view import View
@@ -76,6 +76,26 @@ class LogScreen(PageScreen):
     def selectable(self) -> Sequence[int]:
         """Every line."""
         return range(len(self._lines))
+
+    def footer_lines(self, lines: int) -> int:
+        """Room for the whole selected line, where there is any."""
+        return 4 if lines >= 16 else 0
+
+    def footer(self, cells: int) -> list[Row]:
+        """The whole selected line, wrapped; then what was read from it."""
+        if not self._lines:
+            return []
+        line = self._lines[self.panel.index]
+        glyphs = self.glyphs
+        values = "  ".join(f"{name} {milliseconds(ms)} ms" for name, ms in line.stages)
+        unit = f"unit {line.unit}  " if line.unit else ""
+        label = f"class {line.class_key}  " if line.class_key else ""
+        read = f"{label}{unit}{values}" if line.stages else "no timing was read from this line"
+        parts = wrap(glyphs.ascii_only(clean(line.text)), cells - 2)[:2]
+        rows: list[Row] = [(((glyphs.rule * cells, "rail"),), "")]
+        rows += [(((f" {part}", "text"),), "") for part in parts]
+        rows += [((), "")] * (2 - len(parts))
+        return [*rows, (((f" {glyphs.ascii_only(clean(read))}", "label"),), "")]
 
     def keys(self) -> list[object]:
         """Stream and line number."""

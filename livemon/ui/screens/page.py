@@ -41,6 +41,14 @@ class PageScreen(BaseScreen):
         """What the selection sticks to, one for each selectable line."""
         return list(range(len(self._selectable)))
 
+    def footer_lines(self, lines: int) -> int:
+        """Lines that ``footer`` takes."""
+        return 0
+
+    def footer(self, cells: int) -> list[Row]:
+        """Rows that stay below the lines, made after the selection is known."""
+        return []
+
     # Drawing.
 
     def body(self, cells: int, lines: int) -> list[Row]:
@@ -49,7 +57,7 @@ class PageScreen(BaseScreen):
             return self.app.loading_rows(cells, lines)
         glyphs = self.glyphs
         content = self.lines(cells)
-        self._height = max(lines - 2, 1)
+        self._height = max(lines - 2 - self.footer_lines(lines), 1)
         self._count = len(content)
         self._selectable = list(self.selectable())
         if self._selectable:
@@ -67,7 +75,10 @@ class PageScreen(BaseScreen):
         for number in range(self.top, min(self.top + self._height, self._count)):
             line, base = content[number]
             rows.append((fit_line(line, cells, glyphs.more), "sel" if number == selected else base))
+        footer = self.footer(cells) if self.footer_lines(lines) else []
         rows += [((), "")] * (lines - 1 - len(rows))
+        if footer:
+            rows[lines - 1 - len(footer) :] = footer
         view = view_words(
             self.app.snapshot,
             is_following=self.app.view.is_following,
