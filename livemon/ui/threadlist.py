@@ -47,17 +47,17 @@ class ThreadList:
         self._sorted_ns = 0
 
     def ordered(
-        self, rows: Sequence[ThreadRow], key: str, *, is_reversed: bool, at_ns: int, involved: AbstractSet[int]
+        self, rows: Sequence[ThreadRow], key: str, *, is_reversed: bool, at_ns: int | None, involved: AbstractSet[int]
     ) -> list[ThreadRow]:
-        """The rows in order; those taking part in the shown episode first."""
-        is_stale = not 0 <= at_ns - self._sorted_ns < RESORT_NS
+        """The rows in order; those taking part in the shown episode first. ``at_ns`` is ``None`` while standing still."""
+        is_stale = at_ns is None or not 0 <= at_ns - self._sorted_ns < RESORT_NS
         if is_stale or self._sorted_for != (key, is_reversed):
             known = sorted(rows, key=lambda row: sort_key(row, key))
             if is_reversed:
                 known.reverse()
                 known.sort(key=lambda row: sort_key(row, key)[0])
             self._places = {row.index: place for place, row in enumerate(known)}
-            self._sorted_for, self._sorted_ns = (key, is_reversed), at_ns
+            self._sorted_for, self._sorted_ns = (key, is_reversed), at_ns or 0
         places = self._places
         last = len(places)
         return sorted(rows, key=lambda row: (row.index not in involved, places.get(row.index, last + row.index)))

@@ -9,7 +9,7 @@ from livemon.ui.render.chart import bands, bars, histogram, scale_for
 from livemon.ui.render.glyphs import Glyphs
 from livemon.ui.render.lane import class_letters, lane
 from livemon.ui.render.line import Row, clean, fit, wrap
-from livemon.ui.render.numbers import figure, milliseconds
+from livemon.ui.render.numbers import figure, milliseconds_words
 from livemon.ui.render.scale import PERCENT, Scale
 from livemon.ui.render.threads import thread_reasons
 
@@ -24,14 +24,14 @@ def stage_rows(detail: StageDetail, cells: int, lines: int, glyphs: Glyphs) -> l
     facts = [
         ("role", detail.role),
         ("units", f"{detail.n} in the window"),
-        ("mean", f"{milliseconds(detail.mean_ms)} ms"),
+        ("mean", f"{milliseconds_words(detail.mean_ms)}"),
         ("budget", "none for this role" if detail.budget_ms is None else f"{detail.budget_ms:g} ms"),
     ]
     if detail.saving_ms_per_step is not None:
-        facts.append(("what if", f"gone altogether: {milliseconds(detail.saving_ms_per_step)} ms less per step"))
+        facts.append(("what if", f"gone altogether: {milliseconds_words(detail.saving_ms_per_step)} less per step"))
         if detail.saving_to_budget_ms_per_step is not None:
             facts.append(
-                ("", f"within its budget: {milliseconds(detail.saving_to_budget_ms_per_step)} ms less per step")
+                ("", f"within its budget: {milliseconds_words(detail.saving_to_budget_ms_per_step)} less per step")
             )
     else:
         facts.append(("what if", "not known: it does not lie on the step's path, or no step was seen"))

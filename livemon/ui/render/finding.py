@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from livemon.model.findings import Bucket, Finding, HostSlowTransient, LedgerRow, OversizedFinalize
 from livemon.ui.render.glyphs import Glyphs
 from livemon.ui.render.line import Line, Row, Span, clean, fit, wrap
-from livemon.ui.render.numbers import Stamps, duration, milliseconds, ratio, significant
+from livemon.ui.render.numbers import Stamps, duration, milliseconds, milliseconds_words, ratio, significant
 from livemon.ui.render.spark import bar
 from livemon.ui.render.summary import CAUSE_WORDS
 
@@ -22,7 +22,7 @@ def headline(finding: Finding) -> str:
         how = f" {finding.slowdown:.2f}× of usual" if finding.slowdown is not None else ""
         return f"The host side was slow:{how}" if finding.end_ns is not None else f"The host side is slow:{how}"
     where = f" of {finding.class_key}" if finding.class_key else ""
-    return f"{finding.stage}{where} takes {milliseconds(finding.p50_ms)} ms after the device is done"
+    return f"{finding.stage}{where} takes {milliseconds_words(finding.p50_ms)} after the device is done"
 
 
 def facts(finding: Finding, stamps: Stamps) -> list[tuple[str, str]]:
@@ -37,9 +37,9 @@ def facts(finding: Finding, stamps: Stamps) -> list[tuple[str, str]]:
         out.append(
             ("slowdown", "–" if finding.slowdown is None else f"{finding.slowdown:.2f}× (median of host stages)")
         )
-        out.append(("peak P99", f"{milliseconds(finding.peak_p99_ms)} ms"))
+        out.append(("peak P99", f"{milliseconds_words(finding.peak_p99_ms)}"))
         out.append(("units", f"{finding.slow_units} of {finding.units} were slow"))
-        out.append(("cost", f"{milliseconds(finding.cost_ms)} ms lost in all"))
+        out.append(("cost", f"{milliseconds_words(finding.cost_ms)} lost in all"))
         out.append(("raised by", finding.detected_by or "–"))
         if finding.not_recovered_by_5_s:
             out.append(("note", "not recovered 5 s after its start"))
@@ -51,19 +51,19 @@ def facts(finding: Finding, stamps: Stamps) -> list[tuple[str, str]]:
 def _finalize_facts(finding: OversizedFinalize, stamps: Stamps) -> list[tuple[str, str]]:
     out = [
         ("detected", stamps.time(finding.detected_ns, places=1)),
-        ("median", f"{milliseconds(finding.p50_ms)} ms over {finding.units} units"),
+        ("median", f"{milliseconds_words(finding.p50_ms)} over {finding.units} units"),
     ]
     if finding.budget_ms is not None:
         out.append(("budget", f"{finding.budget_ms:g} ms: {finding.p50_ms / max(finding.budget_ms, 1e-9):.1f}× of it"))
     if finding.ratio_to_device is not None:
-        device = f"{finding.device_stage} {milliseconds(finding.device_p50_ms)} ms"
+        device = f"{finding.device_stage} {milliseconds_words(finding.device_p50_ms)}"
         out.append(("device", f"{finding.ratio_to_device:.2f}× of {device}"))
     if finding.share_of_total is not None:
         out.append(("share", f"{finding.share_of_total * 100:.1f} % of {finding.share_denominator or 'the total'}"))
     if finding.saving_ms_per_step is not None:
-        out.append(("saving", f"{milliseconds(finding.saving_ms_per_step)} ms per step without it"))
+        out.append(("saving", f"{milliseconds_words(finding.saving_ms_per_step)} per step without it"))
     if finding.saving_to_budget_ms_per_step is not None:
-        out.append(("", f"{milliseconds(finding.saving_to_budget_ms_per_step)} ms per step if it met its budget"))
+        out.append(("", f"{milliseconds_words(finding.saving_to_budget_ms_per_step)} per step if it met its budget"))
     out.append(("rules", ", ".join(finding.rules) or "–"))
     if finding.evidence:
         out.append(("evidence", finding.evidence))

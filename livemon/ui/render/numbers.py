@@ -33,6 +33,13 @@ def milliseconds(value: float | None, missing: str = "–") -> str:
     return f"{seconds / 3600:.0f}h"
 
 
+def milliseconds_words(value: float | None, missing: str = "–") -> str:
+    """A duration given in ms with its unit, for sentences: 0.58 ms, 150 ms, 14.5 s."""
+    if value is None or not math.isfinite(value):
+        return missing
+    return f"{significant(value)} ms" if value < 9999.5 else duration(value / 1000)
+
+
 def percent(value: float | None, missing: str = "–") -> str:
     """A percentage without its sign: 0.3, 9.7, 97, 1495."""
     if value is None or not math.isfinite(value):

@@ -29,6 +29,7 @@ COLUMNS: tuple[Column, ...] = (
 )  # fmt: skip
 
 _STATES = {"ok": ("ok", "ok"), "over": ("OVER", "crit"), "slow": ("SLOW", "warn")}
+ROLE_WORDS = {"unaccounted": "rest"}
 SCALES = ("relative", "log", "linear")
 
 
@@ -73,7 +74,7 @@ def stage_line(row: StageRow, widths: Widths, scale: Scale, kind: str, glyphs: G
         elif key == "stage":
             text, style = clean(row.stage), "name" if row.role != "total" else "bold"
         elif key == "role":
-            text, style = row.role, f"role-{row.role}"
+            text, style = ROLE_WORDS.get(row.role, row.role), f"role-{row.role}"
         elif key == "state":
             text, style = state, state_style
         elif key == "budget":

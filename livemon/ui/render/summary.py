@@ -6,7 +6,7 @@ from livemon.model.findings import Finding, HostSlowTransient, OversizedFinalize
 from livemon.model.snapshot import Snapshot, Status, Verdict
 from livemon.ui.render.glyphs import Glyphs
 from livemon.ui.render.line import Line, Span, clean, fit, fit_line, line_width
-from livemon.ui.render.numbers import Stamps, duration, milliseconds, percent, ratio, size
+from livemon.ui.render.numbers import Stamps, duration, milliseconds_words, percent, ratio, size
 
 _LEVELS = {
     "ok": (" OK ", "v-ok"),
@@ -37,6 +37,9 @@ def verdict_line(verdict: Verdict, cells: int, glyphs: Glyphs) -> Line:
     """Level as a word, then the sentence."""
     word, style = _LEVELS[verdict.level]
     text = glyphs.ascii_only(clean(verdict.text))
+    first, _, rest = text.partition(" ")
+    if first.lower() == word.strip().split()[0].lower():
+        text = rest.lstrip(f" {glyphs.dot}·|")
     return fit_line(((word, style), (" ", "text"), (text, "bold")), cells, glyphs.more)
 
 
@@ -143,9 +146,9 @@ def _transient_words(finding: HostSlowTransient, stamps: Stamps, glyphs: Glyphs)
         named = ": " + ", ".join(clean(t) for t in threads[:3]) if threads else ""
         spans.append((f"{CAUSE_WORDS.get(finding.primary_cause, finding.primary_cause)}{named} ", "name"))
     if finding.peak_p99_ms is not None:
-        spans.append((f"peak P99 {milliseconds(finding.peak_p99_ms)} ms ", "muted"))
+        spans.append((f"peak P99 {milliseconds_words(finding.peak_p99_ms)} ", "muted"))
     if finding.cost_ms is not None:
-        spans.append((f"cost {milliseconds(finding.cost_ms)} ms", "muted"))
+        spans.append((f"cost {milliseconds_words(finding.cost_ms)}", "muted"))
     return spans
 
 
@@ -153,13 +156,13 @@ def _finalize_words(finding: OversizedFinalize, glyphs: Glyphs) -> list[Span]:
     where = f"{clean(finding.class_key)} {clean(finding.stage)}" if finding.class_key else clean(finding.stage)
     spans: list[Span] = [
         (where + " ", "name"),
-        (f"median {milliseconds(finding.p50_ms)} ms ", "bold"),
+        (f"median {milliseconds_words(finding.p50_ms)} ", "bold"),
     ]
     if finding.budget_ms:
         over = ratio(finding.p50_ms / finding.budget_ms, glyphs)
         spans.append((f"{over} of {finding.budget_ms:g} ms ", "text"))
     if finding.saving_ms_per_step is not None:
-        spans.append((f"saves {milliseconds(finding.saving_ms_per_step)} ms/step ", "bold"))
+        spans.append((f"saves {milliseconds_words(finding.saving_ms_per_step)}/step ", "bold"))
     if finding.ratio_to_device is not None:
         spans.append((f"{ratio(finding.ratio_to_device, glyphs)} {clean(finding.device_stage or 'device')} ", "text"))
     if finding.share_of_total is not None:

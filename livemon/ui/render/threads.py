@@ -12,7 +12,7 @@ from livemon.ui.render.glyphs import Glyphs
 from livemon.ui.render.lane import class_letters, class_style, lane
 from livemon.ui.render.line import Line, Span, clean, fit, width
 from livemon.ui.render.numbers import figure
-from livemon.ui.render.scale import PERCENT
+from livemon.ui.render.scale import PERCENT, Scale
 from livemon.ui.render.spark import spark
 from livemon.ui.render.table import Column, Widths
 
@@ -66,6 +66,7 @@ def thread_line(
     classes: Sequence[str],
     glyphs: Glyphs,
     *,
+    scale: Scale = PERCENT,
     is_involved: bool = False,
     indent: str = "",
 ) -> Line:
@@ -77,7 +78,7 @@ def thread_line(
         if position:
             spans.append((" ", "text"))
         if key == "spark":
-            spans.extend(spark(row.series, cells, PERCENT, glyphs))
+            spans.extend(spark(row.series, cells, scale, glyphs))
             continue
         if key == "lane":
             spans.extend(lane(row.lane, cells, classes, glyphs))
@@ -86,7 +87,7 @@ def thread_line(
             spans.extend(_name(row, cells, glyphs, is_involved=is_involved, indent=indent))
             continue
         if key == "process":
-            text, style = f"{clean(row.process)}:{row.pid}", "muted"
+            text, style = process_word(row, glyphs), "muted"
         elif key == "cpu":
             text, style = figure(row.last_cpu, "int", glyphs).lstrip(glyphs.about), text_style
         elif key == "class":
@@ -99,6 +100,17 @@ def thread_line(
                 style = "warn"
         spans.append((fit(text, cells, column.align, glyphs.more), style))
     return tuple(spans)
+
+
+def process_word(row: ThreadRow, glyphs: Glyphs) -> str:
+    """Name and pid of the process, as far as they are known."""
+    pid = str(row.pid) if row.pid >= 0 else ""
+    return ":".join(part for part in (clean(row.process), pid) if part) or glyphs.missing
+
+
+def cpu_scale(top: float) -> Scale:
+    """0 to the least of 1, 2, 5, 10, 25, 50 or 100 % that holds ``top``; the same for all rows."""
+    return next((Scale("linear", 0.0, step, "%") for step in (1.0, 2.0, 5.0, 10.0, 25.0, 50.0) if top <= step), PERCENT)
 
 
 WAIT_IS_HIGH = 20.0
@@ -132,7 +144,7 @@ def _name(row: ThreadRow, cells: int, glyphs: Glyphs, *, is_involved: bool, inde
     return [(sign, sign_style), (indent + shown, style), (fit(tid, rest), "muted")]
 
 
-def group_line(group: Group, widths: Widths, classes: Sequence[str], glyphs: Glyphs) -> Line:
+def group_line(group: Group, widths: Widths, classes: Sequence[str], glyphs: Glyphs, *, scale: Scale = PERCENT) -> Line:
     """A group of threads as one line: CPU time added up, the worst wait, the busiest member's lane."""
     busiest = max(group.rows, key=lambda row: row.cpu_percent.value or 0.0)
     spans: list[Span] = []
@@ -146,7 +158,7 @@ def group_line(group: Group, widths: Widths, classes: Sequence[str], glyphs: Gly
         elif key == "lane":
             spans.extend(lane(busiest.lane, cells, classes, glyphs))
         elif key == "spark":
-            spans.extend(spark(busiest.series, cells, PERCENT, glyphs))
+            spans.extend(spark(busiest.series, cells, scale, glyphs))
         elif key in ("cpu_percent", "cpu_ms_per_unit", "migrations_per_s"):
             text = figure(total(group.rows, key), FIGURES[key], glyphs)
             spans.append((fit(text, cells, column.align, glyphs.more), "text"))

@@ -10,7 +10,7 @@ from livemon.ui.filtering import Filter, FilterError, parse_filter
 from livemon.ui.lineedit import LineEdit
 from livemon.ui.render.line import Row, clean, wrap
 from livemon.ui.render.log import log_line
-from livemon.ui.render.numbers import Stamps, milliseconds
+from livemon.ui.render.numbers import Stamps, milliseconds_words
 from livemon.ui.screens.base import Prompt
 from livemon.ui.screens.page import PageScreen
 from livemon.ui.view import View
@@ -87,7 +87,7 @@ class LogScreen(PageScreen):
             return []
         line = self._lines[self.panel.index]
         glyphs = self.glyphs
-        values = "  ".join(f"{name} {milliseconds(ms)} ms" for name, ms in line.stages)
+        values = "  ".join(f"{name} {milliseconds_words(ms)}" for name, ms in line.stages)
         unit = f"unit {line.unit}  " if line.unit else ""
         label = f"class {line.class_key}  " if line.class_key else ""
         read = f"{label}{unit}{values}" if line.stages else "no timing was read from this line"

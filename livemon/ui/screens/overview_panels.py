@@ -16,7 +16,7 @@ from livemon.ui.render import timeline
 from livemon.ui.render.line import Line, Row, Span, fit_line
 from livemon.ui.render.numbers import Stamps
 from livemon.ui.render.overview import share_lines
-from livemon.ui.render.scale import PERCENT
+from livemon.ui.render.scale import Scale
 from livemon.ui.render.summary import finding_line, status_line, verdict_line, view_words
 from livemon.ui.render.table import Widths, choose, header
 from livemon.ui.screens.base import BaseScreen
@@ -50,6 +50,7 @@ class OverviewPanels(BaseScreen):
         self._lines: dict[object, tuple[object, object, Line]] = {}
         self._shown: dict[str, Sequence[object]] = {}
         self._thread_widths: Widths = ()
+        self._cpu_top = (0, 0.0)
 
     def extra(self, source: ViewSource, view: View, snapshot: Snapshot) -> tuple[Finding, ...]:
         """Everything known at the end, for the rail and for ``a``."""
@@ -91,7 +92,11 @@ class OverviewPanels(BaseScreen):
         rows = visible_rows(snapshot.threads, self.filter)
         settings = self.app.settings
         ordered = self._list.ordered(
-            rows, settings.sort, is_reversed=self.is_reversed, at_ns=snapshot.at_ns, involved=involved
+            rows,
+            settings.sort,
+            is_reversed=self.is_reversed,
+            at_ns=snapshot.at_ns if self.app.view.is_following else None,
+            involved=involved,
         )
         return self._list.entries(ordered, settings.group, self.expanded)
 
@@ -257,7 +262,8 @@ class OverviewPanels(BaseScreen):
             rows.append(self._title("threads", f"THREADS {shown}", detail, cells))
             places.append(("threads", -1))
         sign = self.glyphs.arrow if self.active == "threads" else " "
-        titles: dict[str, tuple[str, ...]] = {"spark": (f"CPU {PERCENT.label}", PERCENT.label)}
+        scale = self._cpu_scale(snapshot, entries)
+        titles: dict[str, tuple[str, ...]] = {"spark": (f"CPU {scale.label}", scale.label)}
         titles["lane"] = ("cores over time", "cores")
         line = header(widths, titles, self.glyphs, sorted_by=settings.sort)
         rows.append((((" " if is_wide else sign, "title"), *line), "" if is_wide else "head"))
@@ -267,22 +273,43 @@ class OverviewPanels(BaseScreen):
             rows.append((((f"  {self.glyphs.ascii_only(why)}", "muted"),), ""))
             places.append(("", -1))
         for position in panel.visible():
-            rows.append(self._row("threads", position, self._entry_line(entries[position], widths, snapshot, involved)))
+            rows.append(
+                self._row("threads", position, self._entry_line(entries[position], widths, snapshot, involved, scale))
+            )
             places.append(("threads", position))
 
-    def _entry_line(self, entry: Entry, widths: Widths, snapshot: Snapshot, involved: set[int]) -> Line:
+    def _cpu_scale(self, snapshot: Snapshot, entries: list[Entry]) -> Scale:
+        """One scale for all rows; it grows with what is in sight and starts anew with another window."""
+        if snapshot.span_ns != self._cpu_top[0]:
+            self._cpu_top = (snapshot.span_ns, 0.0)
+        panel = self.panels["threads"]
+        for position in panel.visible():
+            entry = entries[position]
+            for row in (entry.row,) if entry.row is not None else entry.group.rows if entry.group is not None else ():
+                top = max((value for value in row.series.high if value is not None), default=0.0)
+                if top > self._cpu_top[1]:
+                    self._cpu_top = (snapshot.span_ns, top)
+        return thread_render.cpu_scale(self._cpu_top[1])
+
+    def _entry_line(self, entry: Entry, widths: Widths, snapshot: Snapshot, involved: set[int], scale: Scale) -> Line:
         if entry.row is None:
             assert entry.group is not None
-            return thread_render.group_line(entry.group, widths, snapshot.classes, self.glyphs)
+            return thread_render.group_line(entry.group, widths, snapshot.classes, self.glyphs, scale=scale)
         row = entry.row
         is_involved = row.index in involved
-        how = (widths, snapshot.classes, self.glyphs, is_involved, entry.indent)
+        how = (widths, snapshot.classes, self.glyphs, scale, is_involved, entry.indent)
         return self._cached(
             ("thread", row.index),
             row,
             how,
             lambda: thread_render.thread_line(
-                row, widths, snapshot.classes, self.glyphs, is_involved=is_involved, indent=entry.indent
+                row,
+                widths,
+                snapshot.classes,
+                self.glyphs,
+                scale=scale,
+                is_involved=is_involved,
+                indent=entry.indent,
             ),
         )
 
