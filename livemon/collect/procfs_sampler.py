@@ -164,8 +164,9 @@ class ProcSampler:
         is_second = now_ns >= self._next_second_ns
         if is_second:
             self._next_second_ns = now_ns + _SECOND_NS
-            self._check_processes(now_ns, out)
-            if self._options.follow_children:
+            created = self._tree.count_created()
+            self._check_processes(created, now_ns, out)
+            if self._options.follow_children and created != 0:
                 self._follow_children(now_ns, out)
         for process in tuple(self._processes.values()):
             if is_second or process.pid in churned or os.fstat(process.task_fd).st_nlink != process.links:
@@ -303,9 +304,8 @@ class ProcSampler:
             detail = f"its task folder can no longer be read ({error})" if is_denied else ""
             out.append(TargetEvent(now_ns, process.pid, process.name, kind, detail=detail))
 
-    def _check_processes(self, now_ns: int, out: list[Sample]) -> None:
+    def _check_processes(self, created: int | None, now_ns: int, out: list[Sample]) -> None:
         """Once a second: which processes ended or called exec, and CPU time nobody accounts for."""
-        created = self._tree.count_created()
         for process in list(self._processes.values()):
             stat = self._tree.leader_stat(process)
             if stat is None or (stat.state in ZOMBIE_STATES and _links(process) <= 3):
