@@ -12,6 +12,7 @@ from livemon.collect.perf_groups import class_events
 from livemon.collect.perf_layer import KernelPerf, PerfLayer
 from livemon.collect.perf_probe import probe as probe_counters
 from livemon.collect.procfs import DENIED, list_numbers, read_file, read_text
+from livemon.collect.thread_opening import schedstat_capabilities
 from livemon.collect.topology import cpuset_cpus, read_topology
 from livemon.model.facts import Capability, Topology
 from livemon.parse.procfs import format_cpu_list, parse_cgroups, parse_cpu_times, parse_schedstat, parse_status_field
@@ -66,25 +67,13 @@ def _processes(base: str, subject: str) -> Capability:
     return Capability(name, True, f"{count} in /proc{note}", "run livemon as root" if note else "")
 
 
-def _scheduling(base: str, subject: str) -> Iterator[Capability]:
-    path = f"{base}/proc/{subject}/schedstat"
-    remedy = "boot a kernel with CONFIG_SCHED_INFO=y (CONFIG_SCHEDSTATS or CONFIG_TASK_DELAY_ACCT, and 'delayacct')"
+def _scheduling(base: str, subject: str) -> tuple[Capability, ...]:
     try:
-        values = parse_schedstat(read_file(path))
+        values = parse_schedstat(read_file(f"{base}/proc/{subject}/schedstat"))
     except (OSError, ValueError):
-        yield Capability(
-            "thread CPU time", True, "in steps of 10 ms, from stat: this kernel keeps no schedstat", remedy
-        )
-        yield Capability("run-queue delay", False, "this kernel keeps no schedstat", remedy)
-        return
-    if not any(values) and subject != "self":
-        yield Capability("thread CPU time", True, "in ns from schedstat, if it is not 0 for ever", "")
-        yield Capability(
-            "run-queue delay", False, "schedstat is all 0: the process never ran, or the kernel keeps none", remedy
-        )
-        return
-    yield Capability("thread CPU time", True, "in ns, from schedstat")
-    yield Capability("run-queue delay", True, "in ns, from schedstat")
+        return schedstat_capabilities(has=False)
+    # A kernel that keeps none may show zeroes; a process that never ran has them too, livemon itself has run.
+    return schedstat_capabilities(has=any(values) or subject != "self")
 
 
 def _core_classes(topology: Topology) -> Capability:

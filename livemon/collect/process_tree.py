@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 
-from livemon.collect.procfs import GONE, list_numbers, read_file, read_text
+from livemon.collect.procfs import DENIED, GONE, list_numbers, read_file, read_text
 from livemon.collect.procfs_table import Thread
+from livemon.model.errors import TargetError
 from livemon.parse.procfs import Stat, parse_cgroups, parse_stat, parse_status_field
 
 ZOMBIE_STATES = frozenset({"Z", "X", "x"})
@@ -33,6 +34,17 @@ class Process:
     """CPU time that no thread accounts for, at the last check."""
     has_churn: bool = False
     """Threads came or went since the last check."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What a look at a process found."""
+
+    has_ended: bool = False
+    name: str | None = None
+    """As it is now; ``None`` if it could not be read this time."""
+    new_exe: str | None = None
+    new_cgroup: str | None = None
 
 
 class ProcessTree:
@@ -70,12 +82,26 @@ class ProcessTree:
             return None
         return stat if stat.start_ticks == process.start_ticks else None
 
-    def leader_stat(self, process: Process) -> Stat | None:
-        """The ``stat`` of its first thread: cheap whatever the number of threads; ``None`` if it ended."""
+    def check(self, process: Process) -> Check:
+        """What has become of a process since the last look.
+
+        A first thread that is a zombie means an ended process only if it is alone: the others of a
+        process whose first thread has left go on.
+        """
         try:
-            return parse_stat(read_file(f"{process.pid}/stat", dir_fd=process.task_fd))
-        except (OSError, ValueError):
-            return None
+            stat = parse_stat(read_file(f"{process.pid}/stat", dir_fd=process.task_fd))
+        except OSError as error:
+            return Check(has_ended=error.errno in GONE)  # anything else says nothing about the process
+        except ValueError:
+            return Check()
+        if stat.state in ZOMBIE_STATES and os.fstat(process.task_fd).st_nlink <= 3:
+            return Check(has_ended=True)
+        exe, cgroup = self.executable(process.pid), self.cgroup(process.pid)
+        return Check(
+            name=stat.name,
+            new_exe=exe if exe is not None and exe != process.exe else None,
+            new_cgroup=cgroup if cgroup is not None and cgroup != process.cgroup else None,
+        )
 
     def namespace_detail(self, pid: int) -> str:
         """Its pid inside its own namespace, in words; empty if that is the same."""
@@ -153,3 +179,12 @@ class ProcessTree:
                 del waiting[pid]
             family.update(children)
             found.extend(children)
+
+
+def unreadable(pid: int, error: OSError | ValueError) -> TargetError:
+    """The error for a process that can't be opened."""
+    if isinstance(error, OSError) and error.errno in GONE:
+        return TargetError(f"there is no process {pid}", "see 'ps -e' for those that run")
+    if isinstance(error, OSError) and error.errno in DENIED:
+        return TargetError(f"process {pid} can't be read: it is another user's", "run livemon as that user or root")
+    return TargetError(f"process {pid} can't be read: {error}")

@@ -16,6 +16,7 @@ up as ESRCH on the old descriptor and as a new thread in the listing. Only reads
 
 from __future__ import annotations
 
+import math
 import os
 from array import array
 from collections.abc import Sequence
@@ -23,11 +24,19 @@ from typing import Literal
 
 from livemon.collect.perf_layer import KernelPerf, PerfLayer
 from livemon.collect.perf_threads import ThreadCounters
-from livemon.collect.process_tree import ZOMBIE_STATES, Process, ProcessTree
+from livemon.collect.process_tree import ZOMBIE_STATES, Check, Process, ProcessTree, unreadable
 from livemon.collect.procfs import DENIED, GONE, list_numbers, raise_descriptor_limit
 from livemon.collect.procfs_table import Thread, ThreadTable
 from livemon.collect.thread_facts import SlowFacts
-from livemon.collect.thread_opening import Descriptors, ThreadOpener, clock_tick_ns, has_schedstat, table_for
+from livemon.collect.thread_opening import (
+    SCHEDSTAT_REMEDY,
+    Descriptors,
+    ThreadOpener,
+    clock_tick_ns,
+    has_schedstat,
+    schedstat_capabilities,
+    table_for,
+)
 from livemon.collect.thread_overflow import Overflow
 from livemon.collect.threads import SamplingOptions
 from livemon.model.clock import Clock
@@ -36,6 +45,7 @@ from livemon.model.facts import Capability
 from livemon.model.samples import Lost, Note, Sample, TargetEvent, ThreadGone, ThreadInfo, ThreadTick
 
 _SECOND_NS = 1_000_000_000
+_CHECKED_A_TICK = 8
 _TOLD_UNSEEN_NS = 30_000_000
 """CPU time of unseen threads below this is rounding: process totals come in clock ticks of 10 ms."""
 
@@ -76,6 +86,10 @@ class ProcSampler:
         """Processes of the target, without livemon itself."""
         self._next_index = 0
         self._next_second_ns = 0
+        self._unchecked: list[Process] = []
+        """Processes still to be looked at in this second."""
+        self._created: int | None = None
+        """Threads and processes that began on this machine in the last second."""
         self._is_first = True
         self._facts = SlowFacts(options.interval_ns, is_real=root == "/")
         self._counters = ThreadCounters(
@@ -94,16 +108,16 @@ class ProcSampler:
             raise
         self._opener.has_schedstat = all(has_schedstat(process) for process in self._processes.values())
         if not self._opener.has_schedstat:
-            self._tell(
-                "warning",
-                "this kernel keeps no schedstat: CPU times are in steps of 10 ms, run-queue delay is unknown",
-                "boot a kernel with CONFIG_SCHED_INFO (CONFIG_SCHEDSTATS or CONFIG_TASK_DELAY_ACCT)",
-            )
+            text = "this kernel keeps no schedstat: CPU times are in steps of 10 ms, run-queue delay is unknown"
+            self._pending.append(Note(clock.monotonic_ns(), "warning", text, SCHEDSTAT_REMEDY))
         self._table: ThreadTable = table_for(self._opener)
         self._overflow = Overflow(self._opener, options.interval_ns)
         if options.include_self and root == "/" and os.getpid() not in self._processes:
             self.add_process(os.getpid())
-        self.capabilities: tuple[Capability, ...] = (*self._own_capabilities(), *self._counters.capabilities)
+        self.capabilities: tuple[Capability, ...] = (
+            *schedstat_capabilities(self._opener.has_schedstat),
+            *self._counters.capabilities,
+        )
 
     @property
     def is_anything_alive(self) -> bool:
@@ -121,7 +135,7 @@ class ProcSampler:
         try:
             process, stat = self._tree.open(pid)
         except (OSError, ValueError) as error:
-            raise _target_error(pid, error) from error
+            raise unreadable(pid, error) from error
         if stat.state in ZOMBIE_STATES:
             os.close(process.task_fd)
             raise TargetError(f"process {pid} ({stat.name}) has already ended", "name one that runs")
@@ -161,15 +175,15 @@ class ProcSampler:
         churned = {thread.pid for thread in dead} if dead else ()
         for thread in dead:
             self._drop(thread, now_ns, out)
-        is_second = now_ns >= self._next_second_ns
-        if is_second:
+        if now_ns >= self._next_second_ns:
             self._next_second_ns = now_ns + _SECOND_NS
-            created = self._tree.count_created()
-            self._check_processes(created, now_ns, out)
-            if self._options.follow_children and created != 0:
+            self._created = self._tree.count_created()
+            self._unchecked = list(self._processes.values())
+            if self._options.follow_children and self._created != 0:
                 self._follow_children(now_ns, out)
+        checked = self._check_some(now_ns, out) if self._unchecked else ()
         for process in tuple(self._processes.values()):
-            if is_second or process.pid in churned or os.fstat(process.task_fd).st_nlink != process.links:
+            if process in checked or process.pid in churned or _links(process) != process.links:
                 ran += self._list_threads(process, now_ns, out)
         if self._facts.is_due(table):
             out += [self._info(thread, now_ns) for thread in self._facts.next_changed(table)]
@@ -208,6 +222,7 @@ class ProcSampler:
     def _take_in(self, process: Process, event: Literal["found", "forked"], now_ns: int, out: list[Sample]) -> None:
         process.is_self = process.pid == os.getpid()
         self._processes[process.pid] = process
+        self._descriptors.left -= 1
         if not process.is_self:
             self._alive += 1
             detail = self._tree.namespace_detail(process.pid)
@@ -220,7 +235,8 @@ class ProcSampler:
             process.links = _links(process)
             tids = sorted(list_numbers(process.task_fd))
         except OSError as error:
-            self._end_process(process, now_ns, out, error)
+            if error.errno in GONE | DENIED:
+                self._end_process(process, now_ns, out, error)
             return []
         known = process.threads
         if len(known) != len(tids) or not all(tid in known for tid in tids):
@@ -297,6 +313,7 @@ class ProcSampler:
         for thread in list(process.threads.values()):
             self._drop(thread, now_ns, out, "can no longer be read" if is_denied else "exited")
         del self._processes[process.pid]
+        self._descriptors.left += 1
         os.close(process.task_fd)
         if not process.is_self:
             self._alive -= 1
@@ -304,32 +321,40 @@ class ProcSampler:
             detail = f"its task folder can no longer be read ({error})" if is_denied else ""
             out.append(TargetEvent(now_ns, process.pid, process.name, kind, detail=detail))
 
-    def _check_processes(self, created: int | None, now_ns: int, out: list[Sample]) -> None:
-        """Once a second: which processes ended or called exec, and CPU time nobody accounts for."""
-        for process in list(self._processes.values()):
-            stat = self._tree.leader_stat(process)
-            if stat is None or (stat.state in ZOMBIE_STATES and _links(process) <= 3):
+    def _check_some(self, now_ns: int, out: list[Sample]) -> set[Process]:
+        """Look at this tick's share of the processes, each about once a second: who ended, what changed."""
+        share = max(_CHECKED_A_TICK, math.ceil(len(self._processes) * self._options.interval_ns / _SECOND_NS))
+        due, self._unchecked = self._unchecked[:share], self._unchecked[share:]
+        alive = set()
+        for process in due:
+            if process.pid not in self._processes:
+                continue
+            check = self._tree.check(process)
+            if check.has_ended:
                 self._end_process(process, now_ns, out)
                 continue
-            exe = self._tree.executable(process.pid)
-            if exe is not None and exe != process.exe:
-                if process.exe is not None and not process.is_self:
-                    out.append(TargetEvent(now_ns, process.pid, stat.name, "exec", detail=exe))
-                process.exe, process.name = exe, stat.name
-                process.cgroup = self._tree.cgroup(process.pid)
-            if process.has_churn:
+            alive.add(process)
+            self._take_changes(process, check, now_ns, out)
+            if process.has_churn and not process.is_self:
                 process.has_churn = False
-                self._account(process, created, now_ns, out)
+                self._account(process, now_ns, out)
+        return alive
 
-    def _account(self, process: Process, created: int | None, now_ns: int, out: list[Sample]) -> None:
-        """Tell the CPU time of threads that lived too short to be read.
+    def _take_changes(self, process: Process, check: Check, now_ns: int, out: list[Sample]) -> None:
+        if check.name is not None:
+            process.name = check.name
+        if check.new_exe is not None:
+            if process.exe is not None and not process.is_self:
+                out.append(TargetEvent(now_ns, process.pid, process.name, "exec", detail=check.new_exe))
+            process.exe = check.new_exe
+        if check.new_cgroup is not None:
+            text = f"process {process.pid} moved from cgroup {process.cgroup} to {check.new_cgroup}"
+            process.cgroup = check.new_cgroup
+            out.append(Note(now_ns, "info", text))
+            out += [self._info(thread, now_ns) for thread in process.threads.values()]
 
-        Args:
-            process: A process whose threads came or went.
-            created: Threads and processes that began on this machine since the last check.
-            now_ns: The time.
-            out: Where it is told.
-        """
+    def _account(self, process: Process, now_ns: int, out: list[Sample]) -> None:
+        """Tell the CPU time that was used between the last reading of threads and their end."""
         stat = self._tree.stat(process)
         if stat is None:
             return
@@ -341,8 +366,10 @@ class ProcSampler:
         elif unseen_ns - process.unseen_cpu_ns >= _TOLD_UNSEEN_NS:
             lost_ms = (unseen_ns - process.unseen_cpu_ns) // 1_000_000
             process.unseen_cpu_ns = unseen_ns
-            most = "" if created is None else f" (at most {created} of them)"
-            reason = f"of process {process.pid}: threads that came and went between two ticks{most}"
+            most = "" if self._created is None else f" (at most {self._created})"
+            reason = (
+                f"of process {process.pid}: threads that came and went between two ticks{most}, last moments of others"
+            )
             out.append(Lost(now_ns, "threads:unseen", lost_ms, "ms of CPU time", reason))
 
     def _follow_children(self, now_ns: int, out: list[Sample]) -> None:
@@ -358,31 +385,6 @@ class ProcSampler:
                 continue
             self._take_in(process, "forked", now_ns, out)
 
-    def _tell(self, severity: Literal["info", "warning"], text: str, remedy: str = "") -> None:
-        self._pending.append(Note(self._clock.monotonic_ns(), severity, text, remedy))
-
-    def _own_capabilities(self) -> tuple[Capability, ...]:
-        has = self._opener.has_schedstat
-        return (
-            Capability("thread CPU time", True, "schedstat of each thread, in ns" if has else "stat, in 10 ms steps"),
-            Capability(
-                "run-queue delay",
-                has,
-                "schedstat of each thread" if has else "this kernel keeps no schedstat",
-                "" if has else "boot a kernel with CONFIG_SCHED_INFO",
-            ),
-        )
-
 
 def _links(process: Process) -> int:
     return os.fstat(process.task_fd).st_nlink
-
-
-def _target_error(pid: int, error: OSError | ValueError) -> TargetError:
-    if isinstance(error, OSError) and error.errno in GONE:
-        return TargetError(f"there is no process {pid}", "see 'ps -e' for those that run")
-    if isinstance(error, OSError) and error.errno in DENIED:
-        return TargetError(
-            f"process {pid} can't be read: it belongs to another user", "run livemon as that user or root"
-        )
-    return TargetError(f"process {pid} can't be read: {error}")

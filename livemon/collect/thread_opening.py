@@ -7,8 +7,12 @@ import os
 from livemon.collect.process_tree import Process
 from livemon.collect.procfs import GONE, NO_DESCRIPTORS, read_file
 from livemon.collect.procfs_table import NO_DESCRIPTOR, StatTable, Thread, ThreadTable
+from livemon.model.facts import Capability
 from livemon.parse.procfs import Stat, parse_stat
 
+SCHEDSTAT_REMEDY = (
+    "boot a kernel with CONFIG_SCHED_INFO=y (CONFIG_SCHEDSTATS, or CONFIG_TASK_DELAY_ACCT and 'delayacct')"
+)
 _FLAGS = os.O_RDONLY | os.O_CLOEXEC
 
 
@@ -123,3 +127,16 @@ def table_for(opener: ThreadOpener) -> ThreadTable:
 def clock_tick_ns() -> int:
     """Length of the kernel's clock tick as ``/proc`` counts it."""
     return 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+
+
+def schedstat_capabilities(has: bool) -> tuple[Capability, Capability]:
+    """What a kernel with or without ``schedstat`` lets be read."""
+    if has:
+        return (
+            Capability("thread CPU time", True, "in ns, from schedstat"),
+            Capability("run-queue delay", True, "in ns, from schedstat"),
+        )
+    return (
+        Capability("thread CPU time", True, "in steps of 10 ms: this kernel keeps no schedstat", SCHEDSTAT_REMEDY),
+        Capability("run-queue delay", False, "this kernel keeps no schedstat", SCHEDSTAT_REMEDY),
+    )

@@ -37,6 +37,7 @@ class Overflow:
         if thread in self.threads:
             self.threads.remove(thread)
             self._last.pop(thread.index, None)
+            self._ended = [one for one in self._ended if one is not thread]
 
     def take_ended(self) -> list[Thread]:
         """Threads that the last ``read`` found to have ended, each once."""

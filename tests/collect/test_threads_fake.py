@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -256,3 +258,43 @@ def test_a_process_that_is_already_a_zombie(machine: FakeMachine) -> None:
     machine.write("proc/7/stat", machines.stat_line(7, "serve", state="Z"))
     with pytest.raises(TargetError, match="already ended"):
         ProcSampler([7], options=SamplingOptions(), root=machine.root, clock=ManualClock())
+
+
+def test_a_move_to_another_cgroup_is_told_and_its_threads_have_it(machine: FakeMachine, open_run: Opener) -> None:
+    run = open_run()
+    run.tick()
+    machine.write("proc/7/cgroup", "0::/limited\n")
+    samples = run.tick(1.0)
+    assert any("from cgroup / to /limited" in note.text for note in of(Note, samples))
+    assert {run.infos[index].cgroup for index in (0, 1)} == {"/limited"}
+
+
+def test_many_processes_are_looked_at_in_turns_and_none_is_forgotten(machine: FakeMachine, open_run: Opener) -> None:
+    for pid in range(100, 150):
+        machine.process(pid, "worker", ppid=7)
+    run = open_run()
+    run.tick()
+    for pid in range(100, 150, 2):
+        machine.end_process(pid)
+    ended = [event.pid for _ in range(20) for event in of(TargetEvent, run.tick()) if event.event == "exited"]
+    assert sorted(ended) == list(range(100, 150, 2))
+
+
+def test_running_out_of_descriptors_ends_no_process(
+    machine: FakeMachine, open_run: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = open_run()
+    run.tick()
+    real_open, real_listdir = os.open, os.listdir
+
+    def refuse(*_: object, **__: object) -> int:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(os, "open", refuse)
+    monkeypatch.setattr(os, "listdir", refuse)
+    samples = run.tick(1.0)
+    monkeypatch.setattr(os, "open", real_open)
+    monkeypatch.setattr(os, "listdir", real_listdir)
+    assert of(TargetEvent, samples) == []
+    assert run.sampler.is_anything_alive
+    assert set(run.rows(run.tick(keyframe=True))) == {7, 8}
