@@ -9,18 +9,22 @@ from __future__ import annotations
 import contextlib
 import heapq
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from array import array
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path
 
 from livemon import __version__
 from livemon.importing_logs import UNIX_FROM_NS, LogInput, LogSamples, SessionClock, Stamps, look
+from livemon.importing_perf import ScriptSamples, StatSamples, stat_start_wall_ns
 from livemon.importing_threads import ThreadSamples, look_at_threads, topology_of
 from livemon.model.criteria import Criteria, criteria_sha256, load_criteria
 from livemon.model.errors import SessionError, UsageError
 from livemon.model.facts import SessionFacts
-from livemon.model.samples import ClockAnchor, Sample
+from livemon.model.samples import ClockAnchor, Sample, ThreadInfo, ThreadTick, TimingRecord
 from livemon.parse.options import ParseOptions
+from livemon.session.jsonl import read_line
 from livemon.session.writer import SessionWriter
 
 _APPEND_NS = 10_000_000_000
@@ -36,6 +40,10 @@ class ImportRequest:
     arrivals: tuple[Path, ...] = ()
     """One for each log, or none."""
     threads: tuple[Path, ...] = ()
+    perf_stats: tuple[Path, ...] = ()
+    perf_scripts: tuple[Path, ...] = ()
+    perf_start_s: float | None = None
+    """Session time at which ``perf stat`` started, s; ``None``: found out, or refused."""
     options: ParseOptions = field(default_factory=ParseOptions)
     mark_pattern: str | None = None
     criteria_toml: str = ""
@@ -78,9 +86,12 @@ def import_files(request: ImportRequest) -> Imported:
     anchors = tuple(anchor for s in stamps for anchor in s.anchors)
     begin_ns = min([*starts, *(s.first_arrival_ns for s in stamps if s.first_arrival_ns is not None)], default=0)
     sources = [LogSamples(log, clock, anchors, criteria, begin_ns) for log in logs]
-    threads = [ThreadSamples(path) for path in request.threads]
+    counters: list[ThreadSamples | StatSamples | ScriptSamples] = [ThreadSamples(path) for path in request.threads]
+    perf_start = _perf_starts(request, clock, anchors)
+    counters += [StatSamples(path, start_ns) for path, start_ns in perf_start]
+    counters += [ScriptSamples(path) for path in request.perf_scripts]
     merged = heapq.merge(
-        *(source.samples() for source in sources), *(source.samples() for source in threads), key=_arrival
+        *(source.samples() for source in sources), *_distinct(source.samples() for source in counters), key=_arrival
     )
     facts = SessionFacts(
         origin="import",
@@ -89,16 +100,104 @@ def import_files(request: ImportRequest) -> Imported:
         topology=topology_of(name for _, classes in seen for name in classes),
         criteria_toml=request.criteria_toml,
         criteria_sha256=criteria_sha256(request.criteria_toml),
-        environment=tuple(("imported", str(path)) for path in (*request.logs, *request.threads)),
+        environment=tuple(("imported", str(path)) for path in _inputs(request)),
     )
-    count = write_session(request.output, facts, _anchored(merged, clock), is_forced=request.is_forced)
+    total = write_session(request.output, facts, _anchored(merged, clock), is_forced=request.is_forced)
     records = sum(source.records for source in sources)
     notes = []
     for source, log in zip(sources, logs, strict=True):
         if not source.records:
             notes.append(f"no timing found in {log.path}; it ends with: {source.tail_text[-300:] or '(nothing)'}")
-    ticks = sum(source.ticks for source in threads)
-    return Imported(records, ticks, count, clock, tuple(notes))
+    ticks = sum(source.ticks for source in counters)
+    return Imported(records, ticks, total, clock, tuple(notes))
+
+
+def _inputs(request: ImportRequest) -> tuple[Path, ...]:
+    return (*request.logs, *request.threads, *request.perf_stats, *request.perf_scripts)
+
+
+def _perf_starts(
+    request: ImportRequest, clock: SessionClock, anchors: tuple[tuple[int, int], ...]
+) -> list[tuple[Path, int]]:
+    """Session time at which each ``perf stat`` began: as given, or from its header, or 0 when it is alone.
+
+    Raises:
+        UsageError: Nothing ties perf's time to that of the other files.
+    """
+    starts = []
+    for path in request.perf_stats:
+        wall_ns = stat_start_wall_ns(path)
+        if request.perf_start_s is not None:
+            starts.append((path, round(request.perf_start_s * 1e9)))
+        elif wall_ns is not None and clock == "unix":
+            starts.append((path, wall_ns))
+        elif wall_ns is not None and anchors and clock == "monotonic":
+            starts.append((path, wall_ns + anchors[0][0] - anchors[0][1]))
+        elif _inputs(request) == (path,):
+            starts.append((path, 0))
+        else:
+            raise UsageError(
+                f"nothing ties the times of {path} to those of the other files",
+                "give --perf-start SECONDS, the session time at which perf stat started",
+            )
+    return starts
+
+
+def _distinct(sources: Iterable[Iterator[Sample]]) -> list[Iterator[Sample]]:
+    """Thread samples of several files: each file's thread numbers follow those of the files before it."""
+    numbers = count()
+    return [_renumbered(source, numbers) for source in sources]
+
+
+def _renumbered(source: Iterator[Sample], numbers: Iterator[int]) -> Iterator[Sample]:
+    number_of: dict[int, int] = {}
+    for sample in source:
+        if isinstance(sample, ThreadInfo):
+            number_of[sample.index] = next(numbers)
+            yield replace(sample, index=number_of[sample.index])
+        elif isinstance(sample, ThreadTick):
+            yield replace(sample, index=array("q", [number_of[index] for index in sample.index]))
+        else:
+            yield sample
+
+
+def import_jsonl(path: Path, output: Path, *, is_forced: bool = False) -> Imported:
+    """Build the session that ``export --to jsonl`` was given: the same facts, the same samples.
+
+    Raises:
+        UsageError: A line is not one of an export; says which.
+        SessionError: The session can't be written, or exists.
+    """
+    lines = _export_lines(path)
+    first = next(lines, None)
+    if not isinstance(first, SessionFacts):
+        raise UsageError(f"{path} does not begin with a SessionFacts line", "make it with 'livemon export --to jsonl'")
+    counts = {TimingRecord: 0, ThreadTick: 0}
+
+    def samples() -> Iterator[Sample]:
+        for number, sample in enumerate(lines, 2):
+            if isinstance(sample, SessionFacts):
+                raise UsageError(f"{path}, line {number}: a second SessionFacts", "import one export at a time")
+            if type(sample) in counts:
+                counts[type(sample)] += 1
+            yield sample
+
+    total = write_session(output, first, samples(), is_forced=is_forced)
+    return Imported(counts[TimingRecord], counts[ThreadTick], total, first.clock)
+
+
+def _export_lines(path: Path) -> Iterator[Sample | SessionFacts]:
+    try:
+        with path.open("rb") as file:
+            for number, line in enumerate(file, 1):
+                if line.isspace():
+                    continue
+                try:
+                    yield read_line(line)
+                except ValueError as error:
+                    raise UsageError(f"{path}, line {number}: {error}") from None
+    except OSError as error:
+        raise UsageError(f"can't read {path}: {error.strerror}") from None
 
 
 def _pattern(text: str | None) -> re.Pattern[str] | None:
@@ -115,12 +214,15 @@ def _arrival(sample: Sample) -> int:
 
 
 def _choose_clock(stamps: list[Stamps], starts: list[int]) -> SessionClock:
-    """The clock of the session: that of the given times, else that of the lines, else none."""
+    """The clock of the session: what the lines say it is, else what the given times look like, else none.
+
+    Arrivals and counters are on the log's clock, so a line that names its clock settles it for them too.
+    """
     given = [*starts, *(s.first_arrival_ns for s in stamps if s.first_arrival_ns is not None)]
-    if given:
-        return "unix" if min(given) >= UNIX_FROM_NS else "monotonic"
     if any(s.has_monotonic for s in stamps):
         return "monotonic"
+    if given:
+        return "unix" if min(given) >= UNIX_FROM_NS else "monotonic"
     return "unix" if any(s.has_unix for s in stamps) else "order"
 
 
@@ -145,7 +247,7 @@ def write_session(path: Path, facts: SessionFacts, samples: Iterator[Sample], *,
         with contextlib.suppress(OSError):
             leftover.unlink()
     writer = SessionWriter(part, facts, is_bulk=True)
-    count = 0
+    total = 0
     try:
         batch: list[Sample] = []
         for sample in samples:
@@ -153,7 +255,7 @@ def write_session(path: Path, facts: SessionFacts, samples: Iterator[Sample], *,
                 _append(writer, batch)
                 batch = []
             batch.append(sample)
-            count += 1
+            total += 1
         _append(writer, batch)
         writer.close("imported")
     except BaseException:
@@ -165,7 +267,7 @@ def write_session(path: Path, facts: SessionFacts, samples: Iterator[Sample], *,
         part.replace(path)
     except OSError as error:
         raise SessionError(f"can't write {path}: {error.strerror}") from None
-    return count
+    return total
 
 
 def _append(writer: SessionWriter, batch: list[Sample]) -> None:
