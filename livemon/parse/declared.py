@@ -42,7 +42,7 @@ class DeclaredNames:
             token = match[2].strip("'\"")
             try:
                 value = units.duration(token)
-                draft.stages.append((name, units.scaled(units.number(token), unit) if value is None else value))
+                draft.stages.append((name, units.milliseconds(token, unit) if value is None else value))
             except units.MalformedError as problem:
                 reading.problems.append(f"{name}: {problem}")
             found = True

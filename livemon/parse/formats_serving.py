@@ -59,6 +59,13 @@ SERVING: Final[tuple[Format, ...]] = (
         rf"Iteration\((?P<unit>\d+)\):.*(?P<stage>iteration elapsed time): (?P<value__u>{N}) (?P<u>ms|s)\b",
     ),
     Format(
+        "vllm_loading",
+        "vLLM: loading the model, beside the memory it took",
+        "Model loading took 14.9596 GiB and 3.281941 seconds",
+        ("Model loading took ",),
+        rf"(?P<stage>Model loading) took [\d.]+ [GM]i?B(?: memory)? and (?P<value__u>{N}) (?P<u>seconds|s)\b",
+    ),
+    Format(
         "trtllm_iteration",
         "TensorRT-LLM: one executor iteration",
         "iter = 81, rank = 0, host_step_time = 12.61ms, prev_device_step_time = 11.9ms, num_scheduled_requests = 4",

@@ -65,6 +65,22 @@ SYSTEMS: Final[tuple[Format, ...]] = (
         rf"Trace\[(?P<unit>\d+)\]: \[[\d.]+m?s\] \[(?P<step__u>{N})(?P<u>ms|s|us|µs)\] ",
     ),
     Format(
+        "k8s_trace_step",
+        "Kubernetes traces: one step",
+        'Trace[1901900101]: ---"Objects listed" 8315ms (15:04:20.058)',
+        ("Trace[", '---"'),
+        rf'Trace\[(?P<unit>\d+)\]: ---"(?P<stage>[^"]{{1,200}})" (?:error:\S+ )?(?P<value__ms>{N})ms\b',
+    ),
+    Format(
+        "monetdb",
+        "MonetDB client timer: the unit once for all",
+        "sql:0.253 opt:0.161 run:1.003 clk:1.942 ms",
+        (" clk:", " ms"),
+        rf"(?P<cells>\b(?:\w{{1,8}}:{N} ){{1,8}}clk:{N}) ms\s*$",
+        cell=rf"(?P<name>\w{{1,8}}):(?P<value>{N})",
+        cell_unit="ms",
+    ),
+    Format(
         "syscalls",
         "strace -T",
         '12:04:31.120 read(3, "", 4096) = 0 <0.000123>',

@@ -12,6 +12,7 @@ import json
 from typing import Any, Final
 
 from livemon.parse import keys, units
+from livemon.parse.json_units import units_of_object
 from livemon.parse.reading import Draft, Reading
 from livemon.parse.timestamps import Calendar, Stamp, read
 
@@ -71,7 +72,8 @@ def read_json(
             continue
         draft = Draft("json")
         before = len(reading.problems)
-        _walk(value, "", 0, draft, reading, declared, bare_unit)
+        known = units_of_object(value)
+        _walk(value, "", 0, draft, reading, {**known, **declared} if known else declared, bare_unit)
         _take_facts(value, draft, calendar)
         if draft.stages:
             reading.rule = "json"
@@ -139,7 +141,7 @@ def _milliseconds(key: str, item: object, unit: str | None, bare_unit: str | Non
         value = units.duration(text) if text and (text[0].isdigit() or text[0] in "+-.ni") else None
         if value is not None or unit is None or units.is_absent(text):
             return value
-        return units.scaled(units.number(text), unit)
+        return units.milliseconds(text, unit)
     if unit is None:
         if (
             bare_unit is None
@@ -179,7 +181,7 @@ def _take_facts(value: dict[str, Any], draft: Draft, calendar: Calendar) -> None
     for key in keys.ID_KEYS[:-1]:
         item = lowered.get(key)
         if isinstance(item, str | int) and not isinstance(item, bool) and item != "" and len(str(item)) <= 128:
-            if key in ("request", "req", "task") and not str(item).isalnum():
+            if key in keys.COUNTER_KEYS and not str(item).isdigit():
                 continue
             draft.unit = str(item)
             break

@@ -20,6 +20,9 @@ ID_KEYS: Final = (
 )  # fmt: skip
 """Keys whose value is the id of the unit, the surest first."""
 
+COUNTER_KEYS: Final = frozenset(("run", "step", "iter", "iteration", "task", "inv", "seq", "req", "request"))
+"""Ids that are numbers: with another value (``step=7s``, ``request=/x``) the key means something else."""
+
 RESTART_KEYS: Final = frozenset({"run", "task", "step", "iter", "iteration"})
 """A counter that comes a second time in one tagged line starts another record."""
 

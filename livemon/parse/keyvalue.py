@@ -11,7 +11,8 @@ import re
 from typing import Final
 
 from livemon.parse import keys, units
-from livemon.parse.reading import Draft, Reading, take_pairs
+from livemon.parse.json_units import units_of_pairs
+from livemon.parse.reading import Draft, Reading, may_have_durations, take_pairs
 
 _PAIR = re.compile(
     r"(?<![\w.\-/@#\"'=])([A-Za-z_@][\w.\-@/#]{0,120})="
@@ -19,29 +20,46 @@ _PAIR = re.compile(
     r"|([^\s\",;)}\]|]+(?:,\d[^\s\",;)}\]|]*)*))?"
     rf"(?:[ \t]({units.UNIT})(?![\w=/%]))?"
 )
-_HINT: Final = re.compile(
-    rf"=[ \t]*\"?[+\-]?(?:[\d.][\d.,_]*[ \t]?{units.UNIT}(?![\w/])|\d[\d.]*[hmd](?:\d|(?![\w/]))|(?:nan|inf)m?s\b)"
-    r"|(?:[mun]s|µs|μs|_s|[sS]ecs?|[sS]econds?|[mM]illis|[mM]icros|[nN]anos)=[ \t]*\"?[+\-]?[\d.nNiI]"
+_IDS_IN_TEXT: Final = tuple(
+    (hint, re.compile(pattern))
+    for hint, pattern in (
+        ("GC(", r"\bGC\((\d+)\)"),
+        ("Iteration(", r"\bIteration\((\d+)\)"),
+        ("task ", r"\btask (\d+) \|"),
+        ("Thread ", r"\bThread (\d+):"),
+        ("Query #", r"\bQuery #(\d+)"),
+        ("step", r"\bsteps?[: ] *(\d+)\b"),
+        ("iteration", r"\biteration[: ] *(\d+)\b"),
+        ("RequestId: ", r"\bRequestId: ([0-9a-fA-F-]{36})"),
+        (" -- ", r"\b([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\b"),
+        ("Trace[", r"\bTrace\[(\d+)\]"),
+        ("traceID=", r"\btraceID=(\w+)"),
+    )
 )
-_ID_IN_TEXT: Final = re.compile(
-    r"\bGC\((\d+)\)|\bIteration\((\d+)\)|\|? ?task (\d+) \||\bThread (\d+):|\bQuery #(\d+)|\b(?:steps?|iteration)[: ] *(\d+)\b"
-    r"|\bRequestId: ([0-9a-fA-F-]{36})|-- [A-Z]+ |\b([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\b"
-    r"|\btraceID=(\w+)"
-)
-_PROGRESS: Final = re.compile(r"\bETA\b|%\||\d+(?:\.\d+)?\s?(?:s/it|it/s)\b|\[=*>?\.*\]")
+"""A hint, and where the unit's id stands, for the systems that write it into their text."""
+_PROGRESS: Final = re.compile(r"\bETA\b|%\||\d(?:\.\d+)?\s?(?:s/it|it/s)\b|\[=*>?\.*\]|\bprogress =")
+_PROGRESS_HINTS: Final = ("ETA", "%|", "s/it", "it/s", "[=", "progress =")
+_ID_CHARS: Final = 400
+_WITH_STATISTICS: Final = frozenset(("total", "count", "window", "n"))
+"""Names that mean "over all of them" beside an average."""
 _QUERY_KEYS: Final = frozenset(("length", "step", "start_delta", "end_delta"))
 """Settings of a range query that are written as durations."""
 
 
 def id_in_text(text: str) -> str | None:
     """A unit id that stands in the text of the systems that write one so."""
-    match = _ID_IN_TEXT.search(text, 0, 400)
-    return next((g for g in match.groups() if g), None) if match else None
+    for hint, pattern in _IDS_IN_TEXT:
+        if hint in text and (match := pattern.search(text, 0, _ID_CHARS)):
+            return match[1]
+    return None
 
 
 def is_progress(text: str) -> bool:
     """Whether the line is a progress bar or a forecast."""
-    return _PROGRESS.search(text) is not None
+    for hint in _PROGRESS_HINTS:
+        if hint in text:
+            return _PROGRESS.search(text) is not None
+    return False
 
 
 def pairs_of(text: str) -> list[tuple[str, str]]:
@@ -53,6 +71,8 @@ def pairs_of(text: str) -> list[tuple[str, str]]:
             value += unit
         elif value and value[-1] in ".:" and not quoted:
             value = value.rstrip(".:") if not value[:-1].isdigit() else value
+        elif value[:1] == "'" and value[-1] == "'":
+            value = value[1:-1]
         elif "\\" in quoted:
             value = quoted.replace('\\"', '"')
         found.append((key, value))
@@ -65,10 +85,12 @@ def read_keyvalue(
     """Read the pairs of a line; false if there is nothing that could be a duration."""
     if "=" not in text:
         return False
-    if bare_unit is None and not any(f"{name}=" in text for name in declared) and not _HINT.search(text):
+    pairs = pairs_of(text)
+    if "controller=" in text:
+        declared = {**units_of_pairs(dict(pairs)), **declared}
+    if bare_unit is None and not may_have_durations(pairs, declared):
         return False
     draft = Draft("keyvalue")
-    pairs = pairs_of(text)
     take_pairs(draft, reading, pairs, bare_unit=bare_unit, declared=declared, decimal_comma=decimal_comma)
     if not draft.stages:
         if reading.problems:
@@ -81,11 +103,12 @@ def read_keyvalue(
 def finish_pairs(draft: Draft, reading: Reading, text: str, pairs: list[tuple[str, str]]) -> bool:
     """Drop what is no sample of one unit (statistics, query settings, progress) and keep the rest."""
     reading.rule = draft.source
-    if sum(keys.is_statistic(name) for name, _ in draft.stages) and (
-        len(draft.stages) > 1 or any(key in ("n", "count", "num") for key, _ in pairs)
-    ):
-        reading.remark = "a summary over several units, not a sample of one"
-        return True
+    if any(keys.is_statistic(name) for name, _ in draft.stages):
+        single = [stage for stage in draft.stages if not keys.is_statistic(stage[0])]
+        if not single or all(name in _WITH_STATISTICS for name, _ in single):
+            reading.remark = "a summary over several units, not a sample of one"
+            return True
+        draft.stages = single
     if is_progress(text):
         reading.remark = "a progress line, not a sample of a finished unit"
         return True

@@ -18,23 +18,35 @@ from livemon.parse.reading import Draft, Reading
 SEARCHED_CHARS: Final = 16_384
 
 _VALUE = re.compile(
-    r"(?<![\w.,\-+#/@%~$])(?<!\d:)"
-    r"((?:\d+(?:\.\d+)?(?:d|h|m|s|ms)[ \t]?){2,8}(?![\w/])"
+    r"(?<![\w.,\-+#/@%~$<>])(?<!\d:)"
+    r"(\+?(?:\d+(?:\.\d+)?(?:d|h|m|s|ms)[ \t]?){2,8}(?![\w/])"
     rf"|[+\-]?[\d.][\d.,_\-]*(?:[eE][+\-]?\d+)?[ \t]?{units.UNIT}(?![\w/%²]))"
 )
 _UNIT_IN_LABEL = re.compile(
     rf"([A-Za-z][^:=|,;(){{}}\[\]\t\"]{{0,80}}?)[ ]?\(({units.UNIT})\)(?:[ ]{{0,40}}[:=][ ]{{0,60}}|[ ]{{1,40}})({units.NUMBER})(?![\w.%/])"
+)
+_UNIT_IN_KEY = re.compile(
+    rf"(?<![\w.])([A-Za-z]\w{{0,60}}_(?:ms|us|ns|s|sec|secs|seconds|msec|usec))[ ]{{0,8}}[:=][ ]{{0,40}}({units.NUMBER})(?![\w.%/])"
 )
 _COLON = re.compile(r"[:=]\s{0,60}$")
 _VERB = re.compile(r"(?:^|[\s(])(took|takes|taking|in|is|executed for|ran for|lasted|done in|finished in)\s?\(?$")
 _OPEN = re.compile(r"[(\[]\s?$")
 _LIST = re.compile(r"(?:^|[(,+|])\s{0,4}([A-Za-z][A-Za-z _\-]{1,60})\s$")
 _ROUTE = re.compile(r"((?:GET|POST|PUT|DELETE|PATCH|HEAD|OPTIONS) [^\s\"]{1,500}) \(?\d{3}\)?\s$")
+_ROUTE_AT_END = re.compile(r"((?:GET|POST|PUT|DELETE|PATCH|HEAD|OPTIONS) [^\s\"]{1,500})\s*$")
+_TOOK_BEFORE = re.compile(r"(?:^|[^\w\s]\s)Took\s$")
+_TO_DO = re.compile(r"\s(?:to|for) ([a-z][a-z ]{2,80})")
 _ALONE = re.compile(r"^\s*([A-Za-z][\w ]{0,60}?)(?:\s{2,60}|\t)$")
-_CLAUSE = re.compile(r"[:;|,\t\]\)\[({}>\"]\s|[|;\t\])>\"]|(?:^|\s)[-–—]+\s|\.\s|\d\s{1,4}(?=[A-Za-z])|/\s")
+_CLAUSE = re.compile(
+    r"[:;|,\t\]\)\[({}>\"]\s|[|;\t\])>\"]|(?:^|\s)[-–—]+\s|\.\s|(?<![pP]\d)(?<![pP])(?<![pP]\d\d\.)\d\s{1,4}(?=[A-Za-z])|/\s"
+)
 _STOP_WORD = re.compile(
     r"(?:^|\s)(?:(?:at|with|for|from|to|on|by|into|over|using|after|before|within|took|takes|per|of)(?=\s|$)|\S*[\d\"'/\\#=<>{}@.]\S*)"
 )
+_ODD_WORD = re.compile(r"(?:^|\s)(?:\S*[\d\"'/\\#=<>{}@]\S*|\w+\.\w+\.\S*)")
+_ODD_AT_START = re.compile(r"^(?:\S*[\d\"'/\\#=<>{}@]\S*\s+)+(?=[A-Za-z])")
+_LAST_GROUP = re.compile(r"\s\([^()]{0,200}\)\s*$")
+_EDGES: Final = " \t-–—*>.:=([`'\""
 _RATE_AFTER = re.compile(r"\s?(?:per\b|/|at \d|ago\b|left\b|remaining\b|timeout\b|exceeded\b|[-–—] ?[\d.]|±|\.\.)")
 _PLANNED = re.compile(
     r"\b(?:scheduling|retry\w*|restart\w*|sleep\w*|wait(?:ing)? for|will|would|expir\w*|next|again|reconnect\w*|back-?off|timeout|timed out|deadline"
@@ -63,6 +75,11 @@ def read_labels(text: str, reading: Reading) -> bool:
     for match in _UNIT_IN_LABEL.finditer(text):
         spans.append(match.span(3))
         skipped = _take(_name(match[1], draft), match[3] + match[2], draft, reading) or skipped
+    for match in _UNIT_IN_KEY.finditer(text):
+        suffix = keys.unit_suffix(match[1])
+        if suffix is not None and keys.is_measured(match[1]):
+            spans.append(match.span(2))
+            skipped = _take(suffix[0], match[2] + suffix[1], draft, reading) or skipped
     for match in _VALUE.finditer(text):
         if any(a <= match.start() < b for a, b in spans):
             continue
@@ -118,12 +135,17 @@ def _named(text: str, match: re.Match[str], draft: Draft) -> tuple[str, bool]:
     if colon:
         return _name(before[: colon.start()], draft), False
     verb = _VERB.search(before)
-    if verb:
+    if verb and not _TOOK_BEFORE.search(before):
         clause = before[: verb.start()]
         words = _clause(clause)
         if _PLANNED.search(words):
             return "", True
-        return _name(clause, draft, is_prose=True), False
+        named_route = _ROUTE_AT_END.search(clause)
+        return named_route[1] if named_route else _name(clause, draft, is_prose=True), False
+    took = _TOOK_BEFORE.search(before)
+    if took:
+        what = _TO_DO.match(text, match.end())
+        return (_name(what[1], draft, is_prose=True) if what else ""), False
     route = _ROUTE.search(before)
     if route:
         return route[1], False
@@ -155,20 +177,24 @@ def _clause(text: str) -> str:
 
 def _name(text: str, draft: Draft, *, is_prose: bool = False) -> str:
     """The name at the end of a text, without digits; a number at its end is the unit's id."""
-    words = (_prose_clause(text) if is_prose else _clause(text)).strip(" \t-–—*>.:=([`'\"")
+    if is_prose:
+        text = _LAST_GROUP.sub("", text)
+    words = (_prose_clause(text) if is_prose else _clause(text)).strip(_EDGES)
+    if keys.is_statistic(words):
+        return words
     found = _ID_AT_END.search(words)
     if found and not _STOP_AT_END.search(words, 0, found.start()):
         if draft.unit is None:
             draft.unit = found[1]
         words = words[: found.start()]
-    if is_prose or any(c.isdigit() for c in words):
-        stop = _STOP_WORD.search(words)
-        if stop and stop.start() > 0:
-            words = words[: stop.start()]
-        elif stop:
-            words = words if not any(c.isdigit() for c in words) and "/" not in words else ""
-    words = words.strip(" \t-–—*>.:=([`'\"")
-    return words if (words and words[0].isalpha() and len(words) > 1) or words.isalpha() else ""
+    words = _ODD_AT_START.sub("", words)
+    stop = (_STOP_WORD if is_prose else _ODD_WORD).search(words)
+    if stop and stop.start() > 0:
+        words = words[: stop.start()]
+    elif stop and any(c.isdigit() or c in "\"'/\\=" for c in words):
+        words = ""
+    words = words.strip(_EDGES)
+    return words if words.isalpha() or (len(words) > 1 and words[0].isalpha()) else ""
 
 
 _PROSE_CLAUSE = re.compile(r"(?:[:;|\]\)>]|\.)\s|[|;\t]|(?:^|\s)[-–—]+\s")

@@ -10,6 +10,7 @@ from collections import deque
 from typing import Final
 
 from livemon.model.samples import StageValues
+from livemon.parse.explain import Explainer
 from livemon.parse.lines import LineAssembly, Segment
 from livemon.parse.names import NameGroups
 from livemon.parse.options import ParseOptions
@@ -31,9 +32,13 @@ class LineReader:
         options: How to read it.
         offset: Byte offset of the first byte fed.
         line: Number of physical lines before it.
+        explainer: Told of every line, if someone wants to know why.
     """
 
-    def __init__(self, options: ParseOptions, *, offset: int = 0, line: int = 0) -> None:
+    def __init__(
+        self, options: ParseOptions, *, offset: int = 0, line: int = 0, explainer: Explainer | None = None
+    ) -> None:
+        self._explainer = explainer
         self._rules = Rules(options)
         self._accept_unterminated = options.accept_unterminated
         self._lines = LineAssembly(offset)
@@ -160,6 +165,8 @@ class LineReader:
             joined = self._join(line)
             if joined is None:
                 self._line_has_timing = True
+                if self._explainer is not None:
+                    self._explainer.held(self._line + 1, line)
                 return
             line = joined
         reading = self._rules.read(line)
@@ -168,12 +175,14 @@ class LineReader:
         if reading.problems:
             self.stats.malformed += len(reading.problems)
             self._line_has_timing = True
-        if not reading.drafts:
-            if not reading.problems and line.text and not line.text.isspace():
-                self._tail.append(line.text[:_TAIL_CHARS])
-            return
-        self._line_has_timing = True
-        records.extend([self._record(draft, line, segment) for draft in reading.drafts])
+        found = [self._record(draft, line, segment) for draft in reading.drafts]
+        if self._explainer is not None:
+            self._explainer.line(self._line + 1, line, reading, found)
+        if found:
+            self._line_has_timing = True
+            records.extend(found)
+        elif not reading.problems and line.text and not line.text.isspace():
+            self._tail.append(line.text[:_TAIL_CHARS])
 
     def _join(self, line: Unwrapped) -> Unwrapped | None:
         """Container parts make one line; ``None`` while more is to come."""

@@ -118,4 +118,4 @@ def _milliseconds(text: str, unit: str) -> float:
         if not ms <= units.CEILING_MS:
             raise units.MalformedError(f"{text} {unit} is longer than a day")
         return ms
-    return units.scaled(units.number(text), unit)
+    return units.milliseconds(text, unit)

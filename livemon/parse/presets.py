@@ -94,10 +94,8 @@ class Preset:
                 if value is None:
                     raise units.MalformedError(f"{text} is no duration")
             else:
-                value = units.scaled(
-                    units.number(text, decimal_comma=self.row.decimal_comma),
-                    unit if unit in units.UNIT_MS else unit.lower(),
-                )
+                known = unit if unit in units.UNIT_MS else unit.lower()
+                value = units.milliseconds(text, known, decimal_comma=self.row.decimal_comma)
         except units.MalformedError as problem:
             reading.problems.append(f"{stage}: {problem}")
             return

@@ -69,7 +69,7 @@ def take_pairs(
             continue
         seen.add(key)
         trait = _TRAITS.get(key) or _trait(key)
-        if trait.is_id:
+        if trait.is_id and (text.isdigit() or not trait.is_counter):
             ids = {} if ids is None else ids
             ids.setdefault(trait.lowered, text)
             continue
@@ -91,7 +91,7 @@ def take_pairs(
                 name, unit = trait.stem, trait.unit
             if value is None:
                 if unit is not None and trait.is_measured and not units.is_absent(text):
-                    value = units.scaled(units.number(text, decimal_comma=decimal_comma), unit)
+                    value = units.milliseconds(text, unit, decimal_comma=decimal_comma)
                 elif unit is None and bare_unit is not None and trait.may_be_bare:
                     bare.append((len(stages) + len(bare), key, text))
                     continue
@@ -118,12 +118,25 @@ def take_pairs(
         draft.label = next((labels[k] for k in keys.LABEL_KEYS if k in labels), draft.label)
 
 
+def may_have_durations(pairs: list[tuple[str, str]], declared: dict[str, str]) -> bool:
+    """Whether any pair could be a duration: a look at first and last characters, and at the key."""
+    for key, text in pairs:
+        if text:
+            if text[0] in _STARTS and text[-1] in _UNIT_ENDS:
+                return True
+            if (_TRAITS.get(key) or _trait(key)).unit is not None:
+                return True
+    return any(key in declared or key.rpartition(".")[2] in declared for key, _ in pairs) if declared else False
+
+
 class _Trait(NamedTuple):
     """What a key says of its value, worked out once."""
 
     key: str
     lowered: str
     is_id: bool
+    is_counter: bool
+    """An id that is a number; with any other value the key is no id."""
     is_label: bool
     stem: str
     """The key without its unit."""
@@ -143,6 +156,7 @@ def _trait(key: str) -> _Trait:
         key,
         lowered,
         lowered in keys.ID_KEYS,
+        lowered in keys.COUNTER_KEYS,
         lowered in keys.LABEL_KEYS,
         stem,
         unit,
@@ -181,7 +195,7 @@ def _take_bare(
             draft.fields.append((key, text))
             continue
         try:
-            value = units.scaled(units.number(text, decimal_comma=decimal_comma), unit)
+            value = units.milliseconds(text, unit, decimal_comma=decimal_comma)
         except units.MalformedError as problem:
             reading.problems.append(f"{key}: {problem}")
             continue

@@ -147,7 +147,7 @@ def _read_event(
         return
     draft = Draft(source, unit=values.get("run") or values.get("task"))
     try:
-        draft.stages.append((name, units.scaled(units.number(values[unit]), unit)))
+        draft.stages.append((name, units.milliseconds(values[unit], unit)))
     except units.MalformedError as problem:
         reading.problems.append(f"{name}: {problem}")
         return

@@ -16,7 +16,7 @@ from typing import Final, Literal, NamedTuple
 
 SECOND_NS: Final = 1_000_000_000
 DAY_S: Final = 86_400
-SCANNED_CHARS: Final = 400
+SCANNED_CHARS: Final = 300
 """Stamps stand near the start of a line; a number further in is part of the message."""
 
 _MONTH_NAMES: Final = (

@@ -7,6 +7,7 @@ a time (``24M`` is no minute).
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Final
 
@@ -22,6 +23,7 @@ UNIT_MS: Final[dict[str, float]] = {
 }
 """Unit as written -> milliseconds in one."""
 
+_EXPONENT: Final[dict[float, str]] = {1.0: "", 1000.0: "e3", 1e-3: "e-3", 1e-6: "e-6"}
 _DIVISOR: Final[dict[float, float]] = {1e-3: 1e3, 1e-6: 1e6}
 _GO_MS: Final[dict[str, float]] = {
     "d": 86_400_000.0,
@@ -46,6 +48,7 @@ GO: Final = r"(?:(?:\d+(?:\.\d+)?(?:h|ms|[uµμ]s|ns|m|s))+)"
 """Pattern of a Go or compound duration (``1h2m3.5s``, ``1m40s``)."""
 
 _NUMBER = re.compile(rf"\+?{NUMBER}", re.ASCII)
+_DECIMAL = re.compile(r"\+?(?:\d+(?:\.\d*)?|\.\d+)", re.ASCII)
 _THOUSANDS = re.compile(r"\+?\d{1,3}(?:,\d{3})+\.\d+", re.ASCII)
 _COMMA = re.compile(r"\+?\d+,\d+", re.ASCII)
 _VALUE = re.compile(rf"([+-]?[\d.,_]+(?:[eE][+-]?\d+)?)\s?({UNIT})", re.ASCII)
@@ -106,6 +109,20 @@ def scaled(value: float, unit: str) -> float:
     return result
 
 
+def milliseconds(text: str, unit: str, *, decimal_comma: bool = False) -> float:
+    """A plain number in ``unit`` as ms, rounded once: ``0.0619517`` s is 61.9517.
+
+    Raises:
+        MalformedError: no plain non-negative number, or longer than a day.
+    """
+    if _DECIMAL.fullmatch(text):
+        value = float(text + _EXPONENT[UNIT_MS[unit]])
+        if value <= CEILING_MS:
+            return value
+        raise MalformedError(f"{text} {unit} is longer than a day")
+    return scaled(number(text, decimal_comma=decimal_comma), unit)
+
+
 def compound(text: str) -> float | None:
     """A Go or compound duration (``2m27.98s``, ``1h2m3.5s``, ``1m 40s``) in ms; ``None`` if it is none.
 
@@ -115,15 +132,15 @@ def compound(text: str) -> float | None:
     if not _GO.fullmatch(text):
         return None
     parts = _GO_PART.findall(text)
-    total = sum(_go_part(float(n), u) for n, u in parts)
+    total = math.fsum(_go_part(n, u) for n, u in parts)
     if not total <= CEILING_MS:
         raise MalformedError(f"{text} is longer than a day")
     return total
 
 
-def _go_part(value: float, unit: str) -> float:
+def _go_part(text: str, unit: str) -> float:
     factor = _GO_MS[unit]
-    return value / _DIVISOR[factor] if factor in _DIVISOR else value * factor
+    return float(text + _EXPONENT[factor]) if factor in _EXPONENT else float(text) * factor
 
 
 def duration(text: str, *, decimal_comma: bool = False) -> float | None:
@@ -137,7 +154,7 @@ def duration(text: str, *, decimal_comma: bool = False) -> float | None:
     """
     match = _VALUE.fullmatch(text)
     if match:
-        return scaled(number(match[1], decimal_comma=decimal_comma), match[2])
+        return milliseconds(match[1], match[2], decimal_comma=decimal_comma)
     first = text[:1]
     if first.isdigit():
         return compound(text)
