@@ -87,7 +87,7 @@ class Episode:
     cost_ns: int = 0
     peaks: list[Quantiles] = field(default_factory=lambda: [Quantiles() for _ in range(_PEAK_SECONDS)])
     columns: dict[tuple[int, int], Ints] = field(default_factory=dict)
-    """(kind, watched column) -> histogram of fine bins over the episode."""
+    """(kind, watched column) -> histogram of fine bins of the slow units."""
     by_kind: dict[int, int] = field(default_factory=dict)
     work: Ints = field(default_factory=lambda: np.zeros((ROWS, 0), np.int64))
     folded_ns: int = 0
@@ -117,12 +117,10 @@ class Episode:
         for k, peak in enumerate(self.peaks):
             if len(chosen := wall[second == k]):
                 peak.add([ns / 1e6 for ns in chosen.tolist()])
-        taken = np.zeros(len(block), np.bool_)
-        taken[rows] = True
         is_slow = np.zeros(len(block), np.bool_)
         is_slow[rows] = slow
         for k, part in block.kinds.items():
-            chosen = part.fine[taken[part.rows]]
+            chosen = part.fine[is_slow[part.rows]]
             if not len(chosen) or not maker.is_ready(k):
                 continue
             usual = round(value_of(float(maker.baselines[k].median[-1])) * 1e6)

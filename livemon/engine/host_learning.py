@@ -48,6 +48,32 @@ class Cell:
         return sum(len(block) for block, _ in self.blocks)
 
 
+class RecentLoad:
+    """When units were at work in the last seconds."""
+
+    def __init__(self) -> None:
+        self._spans: deque[tuple[Ints, Ints]] = deque(maxlen=2 * _RECENT_CELLS)
+
+    def add(self, cell: Cell) -> None:
+        """Take a finished cell's units."""
+        if cell.blocks:
+            start = np.sort(np.concatenate([block.start for block, _ in cell.blocks]))
+            self._spans.append((start, np.sort(np.concatenate([block.end for block, _ in cell.blocks]))))
+
+    def ticks_with_units(self, ticks: list[TickWork]) -> list[bool]:
+        """For each tick whether a unit was at work in it."""
+        out = []
+        for tick in ticks:
+            first, last = tick.arrival_ns - tick.tick_ns, tick.arrival_ns
+            out.append(
+                any(
+                    np.searchsorted(start, last) > np.searchsorted(end, first, side="right")
+                    for start, end in self._spans
+                )
+            )
+        return out
+
+
 class Learning:
     """The newest cells, and what becomes of them."""
 
@@ -55,6 +81,7 @@ class Learning:
         self._maker = maker
         self._health = health
         self._factor = float(2.0 ** (-1.0 / half_life_s))
+        self._load = RecentLoad()
         self.cell: Cell | None = None
         self.recent: deque[Cell] = deque()
         """Cells before the current one, oldest first; the newest is not learned yet."""
@@ -72,6 +99,7 @@ class Learning:
         self.cell = Cell(number)
         if done is None:
             return
+        self._load.add(done)
         if done.rows or done.ticks:
             self.active_cells += 1
         pending, self._pending = self._pending, done
@@ -109,7 +137,10 @@ class Learning:
         names = len(self._health.ticks)
         worked = np.zeros(names, np.int64)
         parts = []
-        for tick in cell.ticks:
+        busy = self._load.ticks_with_units(cell.ticks) if cell.units else [True] * len(cell.ticks)
+        for tick, has_units in zip(cell.ticks, busy, strict=True):
+            if not has_units:
+                continue
             # Without units to say that there is load, the threads' own CPU time has to.
             awake = tick.work[CPU] > 0 if cell.units else is_awake(tick.work, tick.tick_ns)
             worked[tick.numbers[awake]] += 1
@@ -134,6 +165,15 @@ class Learning:
             for block, may in cell.blocks:
                 upto = row + 1 if block is current else len(block)
                 may[:upto] &= block.start[:upto] < start_ns
+
+    def working_ticks(self, before_ns: int) -> list[TickWork]:
+        """Those of ``recent_ticks`` in which units were at work, as far as finished cells tell; all without units."""
+        ticks = self.recent_ticks(before_ns)
+        if not any(cell.rows for cell in self.recent_cells()):
+            return ticks
+        known = (self.cell.number if self.cell is not None else 0) * CELL_NS
+        flags = self._load.ticks_with_units(ticks)
+        return [tick for tick, has_units in zip(ticks, flags, strict=True) if has_units or tick.arrival_ns >= known]
 
     def recent_ticks(self, before_ns: int) -> list[TickWork]:
         """The ticks of the newest cells that came before a moment."""

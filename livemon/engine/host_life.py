@@ -159,7 +159,7 @@ class EpisodeLife:
         episode = self.open
         if episode is not None:
             until = episode.end_ns if episode.end_ns is not None else episode.last_slow_ns
-            episode.fold(self._learning.recent_ticks(at_ns), until, len(self._health.ticks))
+            episode.fold(self._learning.working_ticks(at_ns), until, len(self._health.ticks))
 
     def report(self, change: Change, at_ns: int) -> None:
         """Make the open episode's finding anew."""

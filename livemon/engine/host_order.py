@@ -16,7 +16,7 @@ import numpy as np
 
 from livemon.engine.host_evidence import Flags
 from livemon.engine.host_units import Units
-from livemon.engine.logbins import Floats, Ints
+from livemon.engine.logbins import Ints
 
 LATE_NS = 150_000_000
 """A unit whose line comes this much later than usual belongs to a late burst."""
@@ -26,7 +26,7 @@ _BACK_UNITS = 4
 _JUMP_NS = 1_000_000_000
 COLD_UNITS = 3
 _COLD_GAP_NS = 400_000_000
-GAP_SPACINGS = 8
+GAP_SPACINGS = 10
 _PACE = 1 / 16
 
 
@@ -124,35 +124,28 @@ class StateClock:
         self._behind = 0
         self._gap_ns = round(gap_s * 1e9)
         self._kinds: list[_KindPace] = []
-        self._rate = 0.0
-        self._cell_units = 0
+        self._pace = Pace()
 
     @property
     def rate_per_s(self) -> float:
-        """Units per second of the last seconds with units."""
-        return self._rate
-
-    def spacing_ns(self) -> float:
-        """Mean time between units."""
-        return 1e9 / self._rate if self._rate > 0 else 1e9
+        """Units per second of the last seconds under load."""
+        return self._pace.rate_per_s
 
     @property
     def gap_ns(self) -> float:
         """A pause longer than this is a gap."""
-        return max(self._gap_ns, GAP_SPACINGS * self.spacing_ns())
+        return self._pace.gap_ns(self._gap_ns)
 
-    def new_cell(self) -> None:
-        """A second of arrivals is over: update the paces."""
-        if self._cell_units:
-            self._rate += (self._cell_units - self._rate) * (_PACE if self._rate else 1.0)
-        self._cell_units = 0
+    def new_cell(self, seconds: int) -> None:
+        """So many seconds of arrivals are over, units came in the first of them: update the paces."""
+        self._pace.new_cell(seconds, self._gap_ns)
         for pace in self._kinds:
-            pace.new_cell()
+            pace.new_cell(seconds, _COLD_GAP_NS)
 
     def update(self, units: Units, at: Ints) -> tuple[Ints, Flags, Flags]:
         """State time of each unit, whether a gap came before it, and whether it is cold."""
         n = len(units)
-        self._cell_units += n
+        self._pace.units += n
         end = units.end
         first = self._newest is None
         newest_before = int(end[0]) if self._newest is None else self._newest
@@ -192,33 +185,53 @@ class StateClock:
         return out
 
 
-class _KindPace:
+class Pace:
+    """Units per second while there is load: a pause longer than a gap does not count as slowness."""
+
+    def __init__(self) -> None:
+        self.rate_per_s = 0.0
+        self.units = 0
+        """In this second so far."""
+        self._empty = 0
+
+    def gap_ns(self, least_ns: float) -> float:
+        """A pause longer than this is a gap."""
+        return max(least_ns, GAP_SPACINGS * 1e9 / self.rate_per_s if self.rate_per_s > 0 else 0.0)
+
+    def new_cell(self, seconds: int, least_ns: float) -> None:
+        """So many seconds are over; units came in the first of them."""
+        if self.units:
+            if self._empty * 1e9 <= self.gap_ns(least_ns):
+                for _ in range(min(self._empty, 64)):
+                    self.rate_per_s -= self.rate_per_s * _PACE
+            self._empty = 0
+            self.rate_per_s += (self.units - self.rate_per_s) * (_PACE if self.rate_per_s else 1.0)
+            self.units = 0
+        else:
+            self._empty += 1
+        self._empty += seconds - 1
+
+
+class _KindPace(Pace):
     """Pauses of one kind."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._end: int | None = None
         self._at = 0
         self._left = COLD_UNITS
-        self._rate = 0.0
-        self._units = 0
-
-    def new_cell(self) -> None:
-        if self._units:
-            self._rate += (self._units - self._rate) * (_PACE if self._rate else 1.0)
-        self._units = 0
 
     def update(self, start: Ints, end: Ints, at: Ints) -> Flags:
         """Which units are cold."""
         n = len(start)
-        self._units += n
+        self.units += n
         known = self._end is not None
         before = np.concatenate([[self._end if self._end is not None else end[0]], end[:-1]])
         arrived = np.diff(at, prepend=self._at if known else at[0])
-        least: float = max(_COLD_GAP_NS, GAP_SPACINGS * 1e9 / self._rate if self._rate > 0 else 0)
-        woken = np.minimum(start - before, arrived) > least
+        woken = np.minimum(start - before, arrived) > self.gap_ns(_COLD_GAP_NS)
         number = np.arange(n)
         last = np.maximum.accumulate(np.where(woken, number, -1))
-        since: Floats | Ints = np.where(last >= 0, number - last, number + COLD_UNITS - self._left)
+        since = np.where(last >= 0, number - last, number + COLD_UNITS - self._left)
         self._left = max(COLD_UNITS - int(since[-1]) - 1, 0)
         self._end, self._at = int(end[-1]), int(at[-1])
         cold: Flags = since < COLD_UNITS

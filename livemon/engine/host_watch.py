@@ -14,9 +14,13 @@ With an exact healthy state a sum reaches h about once in e^h units by chance (L
 bank wants a number of slow units, a least duration (short bursts and cold wakes are no episode) and a
 median slowdown. Thread counters that move while a sum is up add to it and lower the number of units.
 
-Recovery: reverse evidence adds up on normal units and is taken back by slow ones; the episode ends with
-its last slow unit, when the reverse evidence is enough, time has passed without a slow unit, and more
-normal units in a row came than the share of slow ones makes likely.
+Recovery, whichever comes first:
+
+- reverse evidence adds up on normal units and is taken back by slow ones; the episode ends with its last
+  slow unit, when the reverse evidence is enough, time has passed without a slow unit, and more normal
+  units in a row came than the share of slow ones makes likely;
+- where single units tell little (one noisy stage), a cumulative sum of the evidence for "healthy" against
+  "this share of the units is slow": the episode ends where the sum's run began.
 """
 
 from __future__ import annotations
@@ -26,7 +30,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from livemon.engine.host_baseline import NAT, WAYS
+from livemon.engine.host_baseline import CLIP, CLIP_DOWN, NAT, WAYS
 from livemon.engine.host_cusum import Cusum, Sums
 from livemon.engine.host_evidence import STAGE_WAYS, Block, Flags
 from livemon.engine.logbins import Ints, fine_of_ratio
@@ -44,6 +48,15 @@ _NORMAL_NEEDED: Ints = np.array(
     [math.ceil(math.log(1e-4) / math.log1p(-min(max(percent, 10), 98) / 100)) for percent in range(101)]
 )
 """Normal units in a row that chance makes rarer than 1 in 10,000, by percent of slow units in the episode."""
+_HEALTHY: Ints = np.array(
+    [
+        [-round(NAT * math.log1p(share / 10 * math.expm1(x / NAT))) for x in range(CLIP_DOWN, CLIP + 1)]
+        for share in range(10)
+    ]
+)
+"""Evidence for "healthy" against "slow in so many tenths of the units", by tenths and a unit's evidence."""
+_HEALTHY_LEVEL = 16 * NAT
+_HEALTHY_UNITS = 6
 _GATES = (0.4, 0.4, 0.4)
 """Of a bank's threshold: time in which a sum was above it is not learned."""
 
@@ -83,6 +96,8 @@ class OnsetWatch:
         self._all_run[0] = max(round(c.min_run_s * 1e9), _SMALL_RUN_NS)
         self._strong = fine_of_ratio(c.min_slowdown)
         self._moved_ns: int | None = None
+        self.is_sparse = False
+        """Units come so rarely that one less is enough: bursts and cold wakes take far less time than they do."""
 
     def clear(self) -> None:
         """Forget all evidence."""
@@ -121,10 +136,11 @@ class OnsetWatch:
         return Onset(-1, "all", column, None, int(bank.started[1, column]))
 
     def _units_needed(self, block: Block, rows: slice) -> Ints:
-        needed = np.full(len(block.arrival[rows]), self._c.min_units)
+        least = self._c.min_units - (1 if self.is_sparse else 0)
+        needed = np.full(len(block.arrival[rows]), max(least, 1))
         if self._moved_ns is not None:
             near = block.arrival[rows] <= self._moved_ns + COUNTERS_LAST_NS
-            needed[near] = min(self._c.min_units, self._c.min_units_with_counters)
+            needed[near] = np.minimum(needed[near], self._c.min_units_with_counters)
         return needed[:, None]
 
     def update(self, block: Block, rows: slice) -> tuple[Onset | None, Ints]:
@@ -213,6 +229,8 @@ class Recovery:
     """The row at which it was over; ``None``: it goes on."""
     slow: Flags
     """Which rows were slow, up to that row."""
+    end_ns: int | None = None
+    """When it was over, where that is not the end of the last slow unit."""
 
 
 class RecoveryWatch:
@@ -223,6 +241,7 @@ class RecoveryWatch:
         self.way = onset.way
         self._stage = onset.stage
         self._sum = Cusum(1, 0)
+        self._healthy = Cusum(1, 1)
         self._last_slow_tau = tau
         self._normal = 0
         """Normal units since the last slow one."""
@@ -259,10 +278,20 @@ class RecoveryWatch:
         enough = normal >= _NORMAL_NEEDED[percent]
         over = (sums.level[:, 0] >= c.end_evidence * NAT) & enough & (tau - last_tau >= c.end_quiet_s * 1e9)
         over &= ~slow
-        ended = bool(over.any())
-        row = int(over.argmax()) if ended else n - 1
+        # The other way: a sum of evidence for "healthy" against "this share is slow".
+        share = np.clip((10 * slow_units) // np.maximum(units, 1), 2, 9)
+        healthy = np.where(tells, _HEALTHY[share, evidence - CLIP_DOWN], 0)
+        back = self._healthy.run(healthy[:, None].astype(np.int32), tells)
+        clocks = _starts_of(block, rows)
+        began = self._healthy.begins(back, clocks[0], 0)[:, 0]
+        over_too = (back.level[:, 0] >= _HEALTHY_LEVEL) & (back.counts[0][:, 0] >= _HEALTHY_UNITS)
+        over_too &= tau - began >= c.end_quiet_s * 1e9
+        ended = bool(over.any() or over_too.any())
+        row = int((over | over_too).argmax()) if ended else n - 1
+        end_ns = int(self._healthy.begins(back, clocks[1], 1)[row, 0]) if ended and not over[row] else None
         self._sum.commit(sums, row)
+        self._healthy.commit(back, row, *clocks)
         self._last_slow_tau = int(last_tau[row])
         self._normal = int(normal[row])
         self.slow_units, self.units = int(slow_units[row]), int(units[row])
-        return Recovery(row if ended else None, slow[: row + 1])
+        return Recovery(row if ended else None, slow[: row + 1], end_ns)

@@ -78,7 +78,7 @@ class HostSlow:
     partial_min_share: float = _key(0.2, "share of slow units when only a part is slow", "share", 0, 1)
     stage_threshold: float = _key(28.0, "evidence when one stage alone is slow", "nats", 1, 1000)
     stage_min_units: int = _key(12, "slow units when one stage alone is slow", "units", 1, 1000)
-    stage_min_run_s: float = _key(0.5, "shortest stretch when one stage alone is slow", "s", 0, 60)
+    stage_min_run_s: float = _key(0.3, "shortest stretch when one stage alone is slow", "s", 0, 60)
     min_slowdown: float = _key(1.3, "median slowdown of the stretch below which nothing opens", "ratio", 1, 100)
     end_evidence: float = _key(12.0, "reverse evidence that ends an episode", "nats", 1, 1000)
     end_quiet_s: float = _key(0.3, "time without a slow unit before an episode ends", "s", 0, 60)

@@ -38,6 +38,7 @@ from livemon.model.samples import MachineSample, Mark, Samples, ThreadGone, Thre
 
 _IDLE_NS = 3_000_000_000
 _LEAST_COLD_NS = 500_000_000
+_SPARSE_PER_S = 25.0
 _BLIP_HEIGHT = 1536
 """Height of evidence (see ``OnsetWatch.update``) that counts as a slow stretch."""
 
@@ -117,13 +118,14 @@ class HostSlowDetector:
 
     def _new_cell(self, number: int, at_ns: int) -> None:
         if self._cell >= 0:
-            self._clock.new_cell()
+            self._clock.new_cell(number - self._cell)
             self._bursts.new_cell()
         if self._new_normal_ns is not None:
             self._start_over(self._new_normal_ns)
         self._learning.start(number)
         self._cell = number
         self._maker.is_low_rate = 0 < self._clock.rate_per_s < self._criteria.host_slow.low_rate_per_s
+        self._onset.is_sparse = self._clock.rate_per_s < _SPARSE_PER_S
         self._has_units = bool(self._maker.baselines)
         threads = self._threads
         self._life.thread_facts = ThreadFacts(
@@ -259,6 +261,9 @@ class HostSlowDetector:
         self._learning.current.has_moved |= vote.has_moved
         at_ns, watch, episode = tick.arrival_ns, self._thread_watch, self._life.open
         if episode is None:
+            loaded = not self._has_units or at_ns - self._last_unit_at <= tick.tick_ns
+            if not loaded:
+                return  # idle threads wake where it is convenient: their placement says nothing
             if vote.has_moved and self._has_units:
                 tau = int(block.tau[row]) if block is not None and row >= 0 else self._tau
                 onset = self._onset.bump(at_ns, tau)
@@ -266,8 +271,7 @@ class HostSlowDetector:
                     self._begin_by_units(onset, at_ns, tau, block, row)
                     return
             young = not self._health.known.any() and self._learning.active_cells < YOUNG_CELLS
-            loaded = not self._has_units or at_ns - self._last_unit_at < 2 * tick.tick_ns
-            event = watch.watch(tick, vote, alone=not self._has_units, young=young and loaded)
+            event = watch.watch(tick, vote, alone=not self._has_units, young=young)
             if event is not None:
                 start = event.t_ns
                 if event.what == "cold" and self._first_start is not None and self._first_start >= start - CELL_NS:
@@ -354,6 +358,8 @@ class HostSlowDetector:
         stop = int(rows.stop if result.row is None else rows.start + result.row + 1)
         episode.add(block, np.arange(rows.start, stop), result.slow, self._maker)
         may[rows.start : stop] = False
+        if result.end_ns is not None:
+            episode.last_slow_ns = max(result.end_ns, episode.start_ns)
         if result.row is not None:
             self._end(int(block.arrival[stop - 1]))
         return stop

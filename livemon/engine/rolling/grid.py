@@ -76,12 +76,14 @@ class Laid:
     """Threads on a grid."""
 
     low: Doubles
-    """(threads, columns) lowest CPU percent; NaN where no tick was taken."""
+    """(threads, columns) lowest CPU percent; nothing where no tick was taken (``has_ticks``)."""
     high: Doubles
     class_ns: Doubles
     """(classes, threads, columns) CPU ns."""
     has_ticks: npt.NDArray[np.bool_]
     """(columns,)."""
+    ran: npt.NDArray[np.bool_]
+    """(threads,) whether it ran at all."""
 
 
 def lay_out(blocks: Sequence[Block], grid: Grid, row_of: npt.NDArray[np.int64], rows: int, classes: int) -> Laid:
@@ -98,8 +100,8 @@ def lay_out(blocks: Sequence[Block], grid: Grid, row_of: npt.NDArray[np.int64], 
     ticks = np.zeros(columns, np.int64)
     cells = rows * columns
     listed = np.zeros(cells)
-    low = np.full(cells, np.inf)
-    high = np.zeros(cells)
+    low = np.full(cells, np.inf, np.float32)
+    high = np.zeros(cells, np.float32)
     class_ns = np.zeros((classes, cells))
     starts = [max(grid.column(block.start_ns), 0) for block in blocks]
     ends = [grid.column(block.end_ns - 1) for block in blocks]
@@ -121,10 +123,12 @@ def lay_out(blocks: Sequence[Block], grid: Grid, row_of: npt.NDArray[np.int64], 
     if kept:
         index = np.concatenate([block.index for block in kept])
         column_of = np.repeat(at, [len(block.index) for block in kept])
-        row = np.where(index < len(row_of), row_of[np.minimum(index, len(row_of) - 1)], -1)
-        wanted = row >= 0
-        cell = (row * columns + column_of)[wanted]
-        values = np.concatenate([block.rows for block in kept], axis=1)[:, wanted].astype(np.float64)
+        row = row_of[np.minimum(index, len(row_of) - 1)]
+        cell = row * columns + column_of
+        values = np.concatenate([block.rows for block in kept], axis=1)
+        wanted = (row >= 0) & (index < len(row_of))
+        if not wanted.all():
+            cell, values = cell[wanted], values[:, wanted]
         listed += np.bincount(cell, values[LISTED], cells)
         np.minimum.at(low, cell, values[LOW])
         np.maximum.at(high, cell, values[HIGH])
@@ -132,8 +136,7 @@ def lay_out(blocks: Sequence[Block], grid: Grid, row_of: npt.NDArray[np.int64], 
             class_ns[k] = np.bincount(cell, values[CLASSES + k], cells)
     has_ticks = ticks > 0
     shape = (rows, columns)
-    low = np.where(listed.reshape(shape) < ticks, 0.0, low.reshape(shape))
-    low[:, ~has_ticks] = np.nan
-    high = high.reshape(shape)
-    high[:, ~has_ticks] = np.nan
-    return Laid(low, high, class_ns.reshape((classes, *shape)), has_ticks)
+    listed = listed.reshape(shape)
+    lowest: Doubles = np.where(listed < ticks, 0.0, low.reshape(shape))
+    highest: Doubles = high.reshape(shape).astype(np.float64)
+    return Laid(lowest, highest, class_ns.reshape((classes, *shape)), has_ticks, listed.any(axis=1))

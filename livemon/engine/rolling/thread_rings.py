@@ -33,6 +33,7 @@ WIDTHS_NS: tuple[int, ...] = (0, SECOND, 10 * SECOND, 60 * SECOND, 600 * SECOND)
 """Width of a block at each level; 0: one tick."""
 BYTES: tuple[int, ...] = (16 << 20, 12 << 20, 8 << 20, 6 << 20, 4 << 20)
 """What each level may hold."""
+_NEARLY = 0.4
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,10 +228,14 @@ class ThreadRings:
         return self._best(start_ns, bucket_ns)[1]
 
     def _best(self, start_ns: int, bucket_ns: int) -> tuple[_Level, bool]:
-        """The coarsest level that is fine enough and reaches back far enough; else the finest that reaches."""
-        fine = [level for level in self._levels if level.width_ns <= bucket_ns and level.reaches(start_ns)]
-        if fine:
-            return fine[-1], True
+        """The coarsest level that is fine enough and reaches back far enough; else the finest that reaches.
+
+        When ticks are gone, seconds serve for buckets down to ``_NEARLY`` of one.
+        """
+        for nearly in (1.0, _NEARLY):
+            fine = [v for v in self._levels if v.width_ns * nearly <= bucket_ns and v.reaches(start_ns)]
+            if fine:
+                return fine[-1], True
         reaching = [level for level in self._levels if level.reaches(start_ns)]
         return (reaching or self._levels[-1:])[0], False
 

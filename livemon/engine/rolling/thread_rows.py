@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache, partial
 
 import numpy as np
 import numpy.typing as npt
 
 from livemon.engine.core_classes import CoreClasses
 from livemon.engine.rolling.grid import Doubles, Grid, Laid, lay_out
+from livemon.engine.rolling.lazy import LazyLane, LazySeries, Texts, Values
 from livemon.engine.rolling.thread_rings import (
     CLASSES,
     COUNTED,
@@ -44,6 +46,8 @@ NO_CLASSES = Figure(None, "unknown", "this machine's core classes are not known"
 ONE_CLASS = Figure(None, "unknown", "all cores are of one class")
 IDLE = Figure(None, "unknown", "did not run in the last seconds")
 ZERO = Figure(0.0)
+ALL = Figure(1.0)
+NO_HOPS = Figure(0.0, "estimated", "CPU changes seen between samples")
 
 
 class ThreadBook:
@@ -89,6 +93,7 @@ class ThreadBook:
         return None if gone == _NOT_GONE else gone
 
 
+@lru_cache(maxsize=65_536)
 def role_name(name: str) -> str:
     """A thread's name without its number: ``worker-12`` -> ``worker``."""
     return _NUMBER.sub("", name) or name
@@ -126,7 +131,7 @@ def thread_rows(
     names = rings.class_names
     blocks = rings.blocks(grid.start_ns, min(grid.end_ns, at_ns), grid.bucket_ns)
     laid = lay_out(blocks, grid, row_of, len(there), len(names))
-    columns = _Columns(laid, grid, names, is_exact=rings.is_exact, knows_classes=bool(names))
+    columns = _Columns(laid, grid, names, is_exact=rings.is_exact)
     now, _, now_ns = rings.sums(at_ns - SECOND, at_ns, book.size)
     recent, _, recent_ns = rings.sums(at_ns - min(RECENT_NS, span_ns), at_ns, book.size)
     figures = _Figures(book, rings, cores, now[:, there], now_ns, recent[:, there], recent_ns, units, there)
@@ -209,7 +214,7 @@ class _Figures:
     def cpu_per_unit(self, row: int) -> Figure:
         if not self._units:
             return NO_UNITS
-        return Figure(self._cpu[row] / 1e6 / self._units)
+        return Figure(self._cpu[row] / 1e6 / self._units) if self._cpu[row] else ZERO
 
     def ipc(self, row: int) -> Figure:
         if not self._has_counters[row]:
@@ -238,6 +243,8 @@ class _Figures:
             return NO_WHERE
         if not self._recent_ns:
             return NO_SECOND
+        if not self._hops[row]:
+            return NO_HOPS
         return Figure(self._hops[row] / (self._recent_ns / 1e9), "estimated", "CPU changes seen between samples")
 
     def efficiency_share(self, row: int) -> Figure:
@@ -247,67 +254,71 @@ class _Figures:
             return IDLE
         share = self._efficient[row] / self._classed[row]
         if self._is_exact:
-            return Figure(share)
+            return ZERO if share == 0 else ALL if share == 1 else Figure(share)
         return Figure(share, "estimated", "from the CPU it was seen on at each tick")
 
 
 class _Columns:
-    """Series and lanes of the rows; threads that did nothing share theirs."""
+    """Series and lanes of the rows, made when they are looked at; threads that did nothing share theirs."""
 
-    def __init__(self, laid: Laid, grid: Grid, names: Sequence[str], *, is_exact: bool, knows_classes: bool) -> None:
+    def __init__(self, laid: Laid, grid: Grid, names: Sequence[str], *, is_exact: bool) -> None:
+        self._laid = laid
         self._grid = grid
+        self._names = names
         self._is_exact = is_exact
-        self._has_ticks = laid.has_ticks
-        self._ran = laid.high > 0
-        self._active = set(np.flatnonzero(self._ran.any(axis=1)).tolist())
-        self._low, self._high = laid.low, laid.high
-        total = laid.class_ns.sum(axis=0)
-        self._knows_classes = knows_classes
-        if knows_classes:
-            best = laid.class_ns.argmax(axis=0)
-            most = np.take_along_axis(laid.class_ns, best[None], axis=0)[0]
-            with np.errstate(invalid="ignore", divide="ignore"):
-                self._shares: Doubles = np.where(total > 0, most / total, np.nan)
-            self._class_of = np.where(total > 0, np.array([*names], object)[best], "")
-        self._shared: dict[tuple[int, int], tuple[Series, Lane]] = {}
+        self._active = set(np.flatnonzero(laid.ran).tolist())
+        self._idle: dict[tuple[int, int], tuple[Series, Lane]] = {}
 
     def of(self, row: int, born_ns: int, gone_ns: int | None) -> tuple[Series, Lane]:
         """Series and lane of a row."""
         grid = self._grid
         first = min(max(grid.column(born_ns), 0), grid.columns)
         last = grid.columns if gone_ns is None else max(min(grid.column(gone_ns) + 1, grid.columns), 0)
-        if row not in self._active:
-            shared = self._shared.get((first, last))
-            if shared is None:
-                shared = self._shared[first, last] = self._idle(first, last)
-            return shared
-        seen = self._has_ticks.copy()
+        if row in self._active:
+            return self._made(row, first, last)
+        idle = self._idle.get((first, last))
+        if idle is None:
+            idle = self._idle[first, last] = self._made(None, first, last)
+        return idle
+
+    def _made(self, row: int | None, first: int, last: int) -> tuple[Series, Lane]:
+        grid = self._grid
+        series = LazySeries(grid.first_bucket, grid.bucket_ns, partial(self._percents, row, first, last))
+        make_lane = partial(self._classes, row, first, last)
+        return series, LazyLane(grid.first_bucket, grid.bucket_ns, make_lane, is_exact=self._is_exact)
+
+    def _seen(self, first: int, last: int) -> npt.NDArray[np.bool_]:
+        """Buckets in which the thread was there and a tick was taken."""
+        seen = self._laid.has_ticks.copy()
         seen[:first] = False
         seen[last:] = False
-        low, high = _optional(self._low[row], seen), _optional(self._high[row], seen)
-        series = Series(grid.first_bucket, grid.bucket_ns, low, high)
-        if not self._knows_classes:
-            return series, self._lane((None,) * grid.columns, (None,) * grid.columns)
-        ran = self._ran[row] & seen
-        shares = _optional(self._shares[row], ran & ~np.isnan(self._shares[row]))
-        names = self._class_of[row].tolist()
-        classes = tuple(
-            None if not is_seen else name if name else (None if did_run else "")
-            for name, is_seen, did_run in zip(names, seen.tolist(), ran.tolist(), strict=True)
-        )
-        return series, self._lane(classes, shares)
+        return seen
 
-    def _idle(self, first: int, last: int) -> tuple[Series, Lane]:
-        seen = self._has_ticks.copy()
-        seen[:first] = False
-        seen[last:] = False
-        zeros = tuple(0.0 if is_seen else None for is_seen in seen.tolist())
-        series = Series(self._grid.first_bucket, self._grid.bucket_ns, zeros, zeros)
-        classes = tuple("" if is_seen else None for is_seen in seen.tolist())
-        return series, self._lane(classes, (None,) * self._grid.columns)
+    def _percents(self, row: int | None, first: int, last: int) -> tuple[Values, Values]:
+        seen = self._seen(first, last)
+        if row is None:
+            zeros = _optional(np.zeros(len(seen)), seen)
+            return zeros, zeros
+        return _optional(self._laid.low[row], seen), _optional(self._laid.high[row], seen)
 
-    def _lane(self, classes: tuple[str | None, ...], shares: tuple[float | None, ...]) -> Lane:
-        return Lane(self._grid.first_bucket, self._grid.bucket_ns, classes, shares, self._is_exact)
+    def _classes(self, row: int | None, first: int, last: int) -> tuple[Texts, Values]:
+        seen = self._seen(first, last).tolist()
+        none: Values = (None,) * len(seen)
+        if row is None or not self._names:
+            return tuple("" if is_seen and row is None else None for is_seen in seen), none
+        by_class = self._laid.class_ns[:, row]
+        total = by_class.sum(axis=0)
+        best = by_class.argmax(axis=0)
+        most = by_class.max(axis=0).tolist()
+        classes: list[str | None] = []
+        shares: list[float | None] = []
+        ran = (self._laid.high[row] > 0).tolist()
+        for column, (is_seen, whole) in enumerate(zip(seen, total.tolist(), strict=True)):
+            known = is_seen and whole > 0
+            idle = "" if is_seen and not ran[column] else None
+            classes.append(self._names[best[column]] if known else idle)
+            shares.append(most[column] / whole if known else None)
+        return tuple(classes), tuple(shares)
 
 
 def _optional(values: Doubles, known: npt.NDArray[np.bool_]) -> tuple[float | None, ...]:
