@@ -39,7 +39,11 @@ CLASS_NAME = re.compile(r"[A-Z][A-Z0-9_-]*\Z")
 """A key of a thread that is a core class."""
 
 _KIND_OF_NAME = {kind.__name__: kind for kind in KINDS}
+_KEY = {"kind": "stream_kind"}
+"""Field -> key, where a sample's own field would take the place of the line's ``kind``."""
 _FIELDS = {kind: tuple(f.name for f in fields(kind)) for kind in KINDS}
+_KEY_OF = {"kind": "stream_kind"}
+"""Fields whose key is another one, because ``kind`` says what the line is."""
 FACTS_KIND = "SessionFacts"
 
 
@@ -74,7 +78,8 @@ class LineWriter:
             if isinstance(sample, ThreadInfo):
                 self._threads[sample.index] = sample
             kind = type(sample)
-            value = {"kind": kind.__name__, **{name: getattr(sample, name) for name in _FIELDS[kind]}}
+            value = {"kind": kind.__name__}
+            value |= {_KEY.get(name, name): getattr(sample, name) for name in _FIELDS[kind]}
         return json.dumps(value)
 
     def lines(self, samples: Iterable[Sample]) -> Iterator[str]:
@@ -134,7 +139,7 @@ def read_line(text: str | bytes) -> Sample | SessionFacts:
         raise ValueError(f"unknown kind {name!r}")
     if kind is ThreadTick:
         return _read_tick(value)
-    known = {name: entry for name, entry in value.items() if name in _FIELDS[kind]}
+    known = {name: value[_KEY.get(name, name)] for name in _FIELDS[kind] if _KEY.get(name, name) in value}
     if kind is TimingRecord:
         known["stages"] = tuple((str(stage), float(ms)) for stage, ms in known.get("stages", ()))
         known["fields"] = tuple((str(key), str(text)) for key, text in known.get("fields", ()))
