@@ -82,7 +82,7 @@ def import_files(request: ImportRequest) -> Imported:
     stamps = [look(log) for log in logs]
     seen = [look_at_threads(path) for path in request.threads]
     starts = [t_ns for t_ns, _ in seen if t_ns is not None]
-    clock = _choose_clock(stamps, starts)
+    clock = _choose_clock(stamps, starts, has_perf=bool(request.perf_stats or request.perf_scripts))
     anchors = tuple(anchor for s in stamps for anchor in s.anchors)
     begin_ns = min([*starts, *(s.first_arrival_ns for s in stamps if s.first_arrival_ns is not None)], default=0)
     sources = [LogSamples(log, clock, anchors, criteria, begin_ns) for log in logs]
@@ -213,8 +213,8 @@ def _arrival(sample: Sample) -> int:
     return sample.arrival_ns
 
 
-def _choose_clock(stamps: list[Stamps], starts: list[int]) -> SessionClock:
-    """The clock of the session: what the lines say it is, else what the given times look like, else none.
+def _choose_clock(stamps: list[Stamps], starts: list[int], *, has_perf: bool) -> SessionClock:
+    """The clock of the session: what the lines say it is, else what the given times look like, else perf's, or none.
 
     Arrivals and counters are on the log's clock, so a line that names its clock settles it for them too.
     """
@@ -223,7 +223,9 @@ def _choose_clock(stamps: list[Stamps], starts: list[int]) -> SessionClock:
         return "monotonic"
     if given:
         return "unix" if min(given) >= UNIX_FROM_NS else "monotonic"
-    return "unix" if any(s.has_unix for s in stamps) else "order"
+    if any(s.has_unix for s in stamps):
+        return "unix"
+    return "monotonic" if has_perf else "order"
 
 
 def _anchored(samples: Iterator[Sample], clock: SessionClock) -> Iterator[Sample]:
