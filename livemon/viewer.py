@@ -28,7 +28,9 @@ BATCH_SAMPLES = 4096
 """Samples taken in at once; no frame depends on it."""
 READ_BACK_NS = 180 * SECOND
 """The longest window that is read back from the file when memory no longer holds it in detail."""
-_MARGIN_NS = 20 * SECOND
+QUIET_NS = 120_000_000
+"""A timing record after so long without one is news of its own."""
+_MARGIN_NS = 8 * SECOND
 _DETAIL_NS = 10 * SECOND
 _MOST_LINES = 2_000
 
@@ -63,6 +65,7 @@ class SessionView:
         self._engine = Engine(self._criteria, facts)
         self._view = RollingView(self._criteria, facts)
         self._revision = 0
+        self._last_record_ns = 0
         self._quiet_polls = 0
         self._is_finished = False
         self._known: tuple[int, dict[str, Finding]] = (0, {})
@@ -96,6 +99,11 @@ class SessionView:
         self._view.update(samples)
         self._revision += self._view.log.revision - before
         self._revision += sum(change.change != "updated" for change in changes)
+        for sample in samples:
+            if isinstance(sample, TimingRecord):
+                # A single line is shown at once; in a steady stream of them the frame rate is enough.
+                self._revision += sample.arrival_ns - self._last_record_ns > QUIET_NS
+                self._last_record_ns = sample.arrival_ns
 
     def _finish(self) -> None:
         if not self._is_finished:
@@ -128,7 +136,7 @@ class SessionView:
         return has_news
 
     def revision(self) -> int:
-        """Grows with every finding raised or ended, target event, note, mark and loss."""
+        """Grows with every finding raised or ended, target event, note, mark and loss, and a line after quiet."""
         return self._revision
 
     # -- frames
@@ -193,7 +201,7 @@ class SessionView:
         if held is not None and held[0] <= grid.start_ns and at_ns <= held[1]:
             return held[2]
         start, end = grid.start_ns - _MARGIN_NS, at_ns + _MARGIN_NS
-        rings, deltas = ThreadRings(self._view.cores, levels=2, is_bounded=False), TickDeltas()
+        rings, deltas = ThreadRings(self._view.cores, levels=1, is_bounded=False), TickDeltas()
         for sample in self._reader.read_range(start, end):
             if isinstance(sample, ThreadTick):
                 rings.update(deltas.update(sample))

@@ -139,4 +139,4 @@ def lay_out(blocks: Sequence[Block], grid: Grid, row_of: npt.NDArray[np.int64], 
     listed = listed.reshape(shape)
     lowest: Doubles = np.where(listed < ticks, 0.0, low.reshape(shape))
     highest: Doubles = high.reshape(shape).astype(np.float64)
-    return Laid(lowest, highest, class_ns.reshape((classes, *shape)), has_ticks, listed.any(axis=1))
+    return Laid(lowest, highest, class_ns.reshape((classes, *shape)), has_ticks, listed.sum(axis=1) > 0)

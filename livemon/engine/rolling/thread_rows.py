@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -83,6 +83,10 @@ class ThreadBook:
         """Indexes of the threads that were there at some time in a window."""
         return np.flatnonzero((self._born <= end_ns) & (self._gone >= start_ns))
 
+    def lives(self, indexes: npt.NDArray[np.int64]) -> tuple[list[int], list[int]]:
+        """When threads were found, and when they ended (far in the future while they are there)."""
+        return self._born[indexes].tolist(), self._gone[indexes].tolist()
+
     def born_ns(self, index: int) -> int:
         """When it was found."""
         return int(self._born[index])
@@ -136,12 +140,12 @@ def thread_rows(
     recent, _, recent_ns = rings.sums(at_ns - min(RECENT_NS, span_ns), at_ns, book.size)
     figures = _Figures(book, rings, cores, now[:, there], now_ns, recent[:, there], recent_ns, units, there)
     rows = []
+    born, gone = book.lives(there)
     for row, index in enumerate(there.tolist()):
         info = book.infos[index]
-        gone = book.gone_ns(index)
-        is_alive = gone is None or gone > at_ns
+        is_alive = gone[row] > at_ns
         core_class, quality = figures.core_class(row)
-        series, lane = columns.of(row, book.born_ns(index), gone)
+        series, lane = columns.of(row, born[row], gone[row])
         rows.append(
             ThreadRow(
                 index, info.pid, info.tid, info.name, info.process, role_name(info.name), is_alive, info.is_self,
@@ -258,22 +262,27 @@ class _Figures:
         return Figure(share, "estimated", "from the CPU it was seen on at each tick")
 
 
+_Key = tuple[int | None, int, int]
+"""Row (``None``: one that did nothing), and the columns in which the thread was there."""
+
+
 class _Columns:
     """Series and lanes of the rows, made when they are looked at; threads that did nothing share theirs."""
 
     def __init__(self, laid: Laid, grid: Grid, names: Sequence[str], *, is_exact: bool) -> None:
         self._laid = laid
         self._grid = grid
+        self._start_ns, self._end_ns = grid.start_ns, grid.end_ns
         self._names = names
         self._is_exact = is_exact
         self._active = set(np.flatnonzero(laid.ran).tolist())
         self._idle: dict[tuple[int, int], tuple[Series, Lane]] = {}
 
-    def of(self, row: int, born_ns: int, gone_ns: int | None) -> tuple[Series, Lane]:
+    def of(self, row: int, born_ns: int, gone_ns: int) -> tuple[Series, Lane]:
         """Series and lane of a row."""
         grid = self._grid
-        first = min(max(grid.column(born_ns), 0), grid.columns)
-        last = grid.columns if gone_ns is None else max(min(grid.column(gone_ns) + 1, grid.columns), 0)
+        first = 0 if born_ns <= self._start_ns else min(grid.column(born_ns), grid.columns)
+        last = grid.columns if gone_ns >= self._end_ns else max(grid.column(gone_ns) + 1, 0)
         if row in self._active:
             return self._made(row, first, last)
         idle = self._idle.get((first, last))
@@ -283,9 +292,10 @@ class _Columns:
 
     def _made(self, row: int | None, first: int, last: int) -> tuple[Series, Lane]:
         grid = self._grid
-        series = LazySeries(grid.first_bucket, grid.bucket_ns, partial(self._percents, row, first, last))
-        make_lane = partial(self._classes, row, first, last)
-        return series, LazyLane(grid.first_bucket, grid.bucket_ns, make_lane, is_exact=self._is_exact)
+        key = (row, first, last)
+        first_bucket, bucket_ns = grid.first_bucket, grid.bucket_ns
+        lane = LazyLane(first_bucket, bucket_ns, self._classes, key, is_exact=self._is_exact)
+        return LazySeries(first_bucket, bucket_ns, self._percents, key), lane
 
     def _seen(self, first: int, last: int) -> npt.NDArray[np.bool_]:
         """Buckets in which the thread was there and a tick was taken."""
@@ -294,14 +304,16 @@ class _Columns:
         seen[last:] = False
         return seen
 
-    def _percents(self, row: int | None, first: int, last: int) -> tuple[Values, Values]:
+    def _percents(self, key: _Key) -> tuple[Values, Values]:
+        row, first, last = key
         seen = self._seen(first, last)
         if row is None:
             zeros = _optional(np.zeros(len(seen)), seen)
             return zeros, zeros
         return _optional(self._laid.low[row], seen), _optional(self._laid.high[row], seen)
 
-    def _classes(self, row: int | None, first: int, last: int) -> tuple[Texts, Values]:
+    def _classes(self, key: _Key) -> tuple[Texts, Values]:
+        row, first, last = key
         seen = self._seen(first, last).tolist()
         none: Values = (None,) * len(seen)
         if row is None or not self._names:
