@@ -34,6 +34,8 @@ FASTER = (11, 20)
 """Speed-ups that are tested while a session is young, in coarse bins: 1.9 and 3.3 times."""
 _EPS = 0.03
 _REBUILD_UNITS = 256
+_MODE_PART = 0.02
+_MODE_ABOVE = 5
 
 
 def _smoothed(hist: Floats, sigma: float) -> Floats:
@@ -46,6 +48,12 @@ def _smoothed(hist: Floats, sigma: float) -> Floats:
         out[:, k:] += hist[:, :-k] * (weights[k] / scale)
         out[:, :-k] += hist[:, k:] * (weights[k] / scale)
     return out
+
+
+def _around(p: Floats) -> Floats:
+    """Sum over each bin and two on either side."""
+    running = np.cumsum(np.pad(p, ((0, 0), (3, 2))), axis=1)
+    return running[:, 5:] - running[:, :-5]
 
 
 def _moved(p: Floats, shift: int, floor: float) -> Floats:
@@ -77,6 +85,8 @@ class KindBaseline:
         hosts, columns = self.hosts, self.columns
         self.weight = 0.0
         """Units remembered, after forgetting."""
+        self._sizes = (0, COARSE_BINS)
+        """Smallest and largest coarse bin of the sizes learned (last column)."""
         self.learned = 0
         """Units ever learned."""
         self._hist = np.zeros((columns, COARSE_BINS))
@@ -85,9 +95,17 @@ class KindBaseline:
         """Fine bins, (columns,)."""
         self.slower: npt.NDArray[np.int32] = np.zeros((hosts, WAYS, COARSE_BINS), np.int32)
         """Evidence for each way of being slower, by host stage and coarse bin."""
+        self.alone: npt.NDArray[np.int32] = np.zeros((hosts, WAYS, COARSE_BINS), np.int32)
+        """The same for one stage by itself: less, and nothing for values that are a mode of the healthy state."""
         self.faster: npt.NDArray[np.int32] = np.zeros((hosts, len(FASTER), COARSE_BINS), np.int32)
         self.used: Ints = np.arange(hosts)
         """Host stages that carry evidence: not those that are mostly zero."""
+
+    def is_strange(self, size: Ints, apart: int) -> npt.NDArray[np.bool_]:
+        """Whether sizes (fine bins) lie further outside all that was learned than ``apart`` coarse bins."""
+        low, high = self._sizes
+        coarse = size // PER_COARSE
+        return (size > 0) & ((coarse > high + apart) | (coarse < low - apart))
 
     def forget(self, factor: float) -> None:
         """Let the past count less."""
@@ -120,6 +138,8 @@ class KindBaseline:
         inside = self._hist[rows, middle]
         part = (0.5 * total[:, 0] - (running[rows, middle] - inside)) / np.maximum(inside, 1e-12)
         self.median = (middle + part) * PER_COARSE
+        sizes = np.flatnonzero(self._hist[-1] > 1e-3)
+        self._sizes = (int(sizes[0]), int(sizes[-1])) if len(sizes) else (0, COARSE_BINS)
         used = np.flatnonzero(self._hist[: self.hosts, 0] <= 0.5 * total[: self.hosts, 0])
         self.used = used if len(used) else np.arange(self.hosts)
         sigma = min(max(9.0 * self.weight**-0.35, 1.6), 4.0)
@@ -132,12 +152,16 @@ class KindBaseline:
         seen = hist > 1e-3
         top = np.where(seen.any(axis=1), COARSE_BINS - 1 - seen[:, ::-1].argmax(axis=1), COARSE_BINS)
         beyond = bins > (top + 2 + round(sigma))[:, None]
+        # A share of the work that was always that long may grow: a shift of the mix, not a slow stage.
+        above = bins > (self.median[: self.hosts] / PER_COARSE + _MODE_ABOVE)[:, None]
+        is_mode = above & (_around(p0) >= _MODE_PART)
         for way, shifts in enumerate(SHIFTS):
             p1 = sum((_moved(p0, shift, floor) for shift in shifts[1:]), _moved(p0, shifts[0], floor)) / len(shifts)
             evidence = np.rint((np.log(p1) - log0) * NAT)
             evidence[beyond] = CLIP
             evidence[:, 0] = 0  # printed as zero: says nothing
             self.slower[:, way] = np.clip(evidence, CLIP_DOWN, CLIP)
+            self.alone[:, way] = np.minimum(self.slower[:, way], np.where(is_mode, 0, CLIP_ALONE))
         for way, shift in enumerate(FASTER):
             evidence = np.rint((np.log(_moved(p0, -shift, floor)) - log0) * NAT)
             evidence[:, 0] = 0
@@ -156,7 +180,7 @@ class KindBaseline:
         stages = self.slower[np.arange(self.hosts), :, coarse]
         unit = _median(np.moveaxis(stages[:, used], 1, 2))
         ratio = _median(np.rint(fine[:, used] - self.median[used]).astype(np.int64))
-        alone: npt.NDArray[np.int32] = np.minimum(stages, CLIP_ALONE)
+        alone: npt.NDArray[np.int32] = self.alone[np.arange(self.hosts), :, coarse]
         whole: npt.NDArray[np.int32] = np.minimum(unit, self.clip)
         return alone, whole, ratio.astype(np.int64)
 

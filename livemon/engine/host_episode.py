@@ -8,7 +8,7 @@ import numpy as np
 
 from livemon.engine.buckets import AlignedBuckets
 from livemon.engine.causes import CauseBench, Scene, does_not_show
-from livemon.engine.host_evidence import Block, EvidenceMaker, Flags
+from livemon.engine.host_evidence import WALL, Block, EvidenceMaker, Flags
 from livemon.engine.host_units import Kind
 from livemon.engine.logbins import FINE_BINS, Floats, Ints, ratio_of, value_of
 from livemon.engine.machine_pressure import rates
@@ -123,13 +123,13 @@ class Episode:
             chosen = part.fine[is_slow[part.rows]]
             if not len(chosen) or not maker.is_ready(k):
                 continue
-            usual = round(value_of(float(maker.baselines[k].median[-1])) * 1e6)
+            usual = round(value_of(float(maker.baselines[k].median[WALL])) * 1e6)
             mine = part.rows[is_slow[part.rows]]
             self.cost_ns += int(block.wall[mine].sum()) - len(mine) * usual
             self.by_kind[k] = self.by_kind.get(k, 0) + len(chosen)
             if len(self.by_kind) > _COLUMN_KINDS:
                 continue
-            for column in range(chosen.shape[1] - 1):
+            for column in range(chosen.shape[1] + WALL):
                 counts = np.bincount(chosen[:, column], minlength=FINE_BINS)
                 known = self.columns.get((k, column))
                 if known is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy.typing as npt
 from livemon.engine.host_baseline import CLIP, CLIP_DOWN, FASTER, NAT, WAYS, KindBaseline
 from livemon.engine.host_units import Kind, Units
 from livemon.engine.logbins import Ints, fine_bins, fine_of_ratio
+from livemon.engine.unit_sizes import APART
 from livemon.model.criteria import HostSlow
 
 Evidence32 = npt.NDArray[np.int32]
@@ -17,6 +19,8 @@ Flags = npt.NDArray[np.bool_]
 
 STAGE_WAYS = (1, 2, 3)
 """The ways that are tested on one stage alone; the smallest slowdown is too near to drift there."""
+WALL, SIZE = -2, -1
+"""Positions of the wall time and the size among a kind's watched columns."""
 MAX_STAGES = 16
 """Stage names that are watched one by one."""
 _PART = 0.35
@@ -74,7 +78,10 @@ class EvidenceMaker:
         self._criteria = criteria
         self.baselines: list[KindBaseline] = []
         self.columns: list[tuple[int, ...]] = []
-        """Watched columns of each kind: host stages first, then device and CPU columns; wall time is last."""
+        """Watched columns of each kind: host stages first, then device and CPU columns.
+
+        After them come the wall time (``WALL``) and the size (``SIZE``).
+        """
         self._stages: dict[str, int] = {}
         self.is_low_rate = False
         self._high = fine_of_ratio(criteria.min_slowdown)
@@ -89,7 +96,8 @@ class EvidenceMaker:
         for kind in kinds[len(self.baselines) :]:
             columns = (*kind.host, *kind.device, *kind.cpu)
             self.columns.append(columns)
-            self.baselines.append(KindBaseline(len(kind.host), len(columns) + 1))
+            made = KindBaseline(len(kind.host), len(columns) + 2)
+            self.baselines.append(made if kind.parent is None else copy.deepcopy(self.baselines[kind.parent]))
             for k in kind.host:
                 if kind.names[k] not in self._stages and len(self._stages) < MAX_STAGES:
                     self._stages[kind.names[k]] = len(self._stages)
@@ -102,7 +110,7 @@ class EvidenceMaker:
     def fine(self, kind: int, units: Units, rows: Ints) -> Ints:
         """Fine bins of the watched columns of some units of one kind."""
         values = units.values[kind][units.row[rows]][:, self.columns[kind]]
-        return fine_bins(np.column_stack([values, units.wall[rows] / 1e6]))
+        return np.column_stack([fine_bins(np.column_stack([values, units.wall[rows] / 1e6])), units.size[rows]])
 
     def weigh(self, units: Units, tau: Ints, kinds: list[Kind]) -> Block:
         """Rows of evidence for units."""
@@ -125,11 +133,16 @@ class EvidenceMaker:
                 continue
             baseline, kind = self.baselines[k], kinds[k]
             stages, whole, log_ratio = baseline.evidence(fine)
+            other = np.zeros(len(rows), np.bool_)
+            if kind.label is None:
+                # A size that was never seen is other work, not slow work.
+                other = baseline.is_strange(fine[:, SIZE], APART["device" if kind.device else "rest"])
+                stages[other], whole[other] = 0, 0
             if len(baseline.used) < 3:
-                whole[:, 0] = CLIP_DOWN  # one or two stages drift too easily for the smallest slowdown
+                whole[~other, 0] = CLIP_DOWN  # one or two stages drift too easily for the smallest slowdown
             unit[rows] = whole
             ratio[rows] = log_ratio
-            ready[rows] = True
+            ready[rows] = ~other
             for position, column in enumerate(kind.host):
                 number = self._stages.get(kind.names[column])
                 if number is None or position not in baseline.used:
@@ -147,4 +160,5 @@ class EvidenceMaker:
         for k, part in block.kinds.items():
             if self.is_ready(k):
                 out[part.rows] = self.baselines[k].speedup(part.fine)
+        out[~block.ready] = 0
         return out

@@ -7,13 +7,14 @@ numbered in order of appearance and bounded; a kind beyond the bound is not judg
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from livemon.engine.classes import label_of
-from livemon.engine.logbins import Floats, Ints
+from livemon.engine.logbins import COARSE_BINS, Floats, Ints, fine_bins
 from livemon.engine.roles import CPU, DEVICE, FINALIZE, HOST, TOTAL, WAIT, role_of
+from livemon.engine.unit_sizes import SizeGroups
 from livemon.model.criteria import Criteria
 from livemon.model.samples import TimingRecord
 
@@ -21,6 +22,7 @@ MAX_KINDS = 256
 """Healthy states that are kept; lines with ever new labels must not grow memory for ever."""
 _MOST_MS = 1e9
 """Durations are taken as this at most (12 days), so that sums stay far from the end of int64."""
+_MOST_PART = 0.8
 _COMPLETION = ("callback", "handoff", "completion", "return")
 """Words that mark the path from the device's completion back to its waiter."""
 
@@ -40,6 +42,14 @@ class Kind:
     total: int | None
     parts: tuple[int, ...]
     """Columns whose sum is the unit's wall time where the line has no total."""
+    not_size: tuple[int, ...] = ()
+    """Columns that are no part of the unit's size: host work and waiting."""
+    sizes: SizeGroups | None = None
+    """For lines that name no class: groups of sizes, each a kind of its own."""
+    groups: dict[tuple[int, int], int] = field(default_factory=dict)
+    """(low, high) cuts of a group -> its kind."""
+    parent: int | None = None
+    """The kind whose healthy state this one goes on with."""
     seen: set[tuple[int, str | None]] = field(default_factory=set)
     seen_before: set[tuple[int, str | None]] = field(default_factory=set)
 
@@ -65,6 +75,8 @@ class Units:
     """Number of its kind."""
     row: Ints
     """Its row in that kind's values."""
+    size: Ints
+    """Fine bin of its size (see ``unit_sizes``); 0: not looked at."""
     values: dict[int, Floats]
     """Kind -> (units of the kind, stages of the kind) in ms."""
 
@@ -80,6 +92,7 @@ class Units:
             self.wall[order],
             self.kind[order],
             self.row[order],
+            self.size[order],
             self.values,
         )
 
@@ -108,6 +121,7 @@ class Units:
             np.concatenate([part.wall for part in parts]),
             np.concatenate([part.kind for part in parts]),
             np.concatenate(rows),
+            np.concatenate([part.size for part in parts]),
             {k: np.concatenate(several) for k, several in blocks.items()},
         )
 
@@ -157,7 +171,10 @@ class UnitIntake:
                 total=next((k for k, role in enumerate(roles) if role == TOTAL and names[k] == "total"), None)
                 or next((k for k, role in enumerate(roles) if role == TOTAL), None),
                 parts=tuple(k for k, role in enumerate(roles) if role in (HOST, FINALIZE, DEVICE, WAIT)),
+                not_size=tuple(k for k, role in enumerate(roles) if role in (HOST, FINALIZE, WAIT)),
             )
+            if label is None and (device or kind.total is not None):
+                kind.sizes = SizeGroups("device" if device else "rest")
             self.kinds.append(kind)
         if len(self._by_key) < 16 * MAX_KINDS:
             self._by_key[key] = kind
@@ -219,5 +236,70 @@ class UnitIntake:
             wall[kind_column == k] = np.rint(np.minimum(taken, _MOST_MS) * 1e6).astype(np.int64).sum(axis=1)
         end_column, start_column = np.array(ends, np.int64), np.array(starts, np.int64)
         start_column = np.where(start_column >= 0, np.minimum(start_column, end_column), end_column - wall)
+        size = np.zeros(len(kinds), np.int64)
+        for k in [k for k in columns if self.kinds[k].sizes is not None]:
+            self._by_size(k, columns, kind_column, row_column, size)
         arrival = np.array(arrivals, np.int64)
-        return Units(arrival, end_column, start_column, wall, kind_column, row_column, columns), kept
+        return Units(arrival, end_column, start_column, wall, kind_column, row_column, size, columns), kept
+
+    def _by_size(self, k: int, columns: dict[int, Floats], kinds: Ints, rows: Ints, size: Ints) -> None:
+        """Give the units of an unlabelled kind to the kinds of their size groups."""
+        kind, block = self.kinds[k], columns[k]
+        groups = kind.sizes
+        assert groups is not None
+        if kind.device:
+            sizes = np.rint(block[:, kind.device] * 1e6).sum(axis=1) / 1e6
+        else:
+            total = (kind.total or 0,)
+            parts = np.rint(block[:, total] * 1e6).sum(axis=1) - np.rint(block[:, kind.not_size] * 1e6).sum(axis=1)
+            sizes = np.maximum(parts, 0) / 1e6
+        fine = fine_bins(sizes)
+        mine = np.flatnonzero(kinds == k)
+        size[mine] = fine
+        groups.add(fine)
+        if not groups.cuts:
+            return
+        number = groups.groups_of(fine)
+        edges = (0, *groups.cuts, COARSE_BINS)
+        del columns[k]
+        for group in np.unique(number).tolist():
+            chosen = number == group
+            sub = self._group(kind, edges[group], edges[group + 1])
+            columns[sub.index] = block[chosen]
+            kinds[mine[chosen]] = sub.index
+            rows[mine[chosen]] = np.arange(int(chosen.sum()))
+
+    def _group(self, kind: Kind, low: int, high: int) -> Kind:
+        """The kind of a size group; it goes on with the state of the group it is most of."""
+        known = kind.groups.get((low, high))
+        if known is not None:
+            return self.kinds[known]
+        if len(self.kinds) >= MAX_KINDS:
+            return kind
+        around = min(
+            ((edge, k) for edge, k in kind.groups.items() if edge[0] <= low and high <= edge[1]),
+            key=lambda item: item[0][1] - item[0][0],
+            default=((0, COARSE_BINS), kind.index),
+        )
+        groups = kind.sizes
+        assert groups is not None
+        is_most = groups.share(low, high, *around[0]) >= _MOST_PART
+        sub = replace(
+            kind,
+            index=len(self.kinds),
+            sizes=None,
+            groups={},
+            parent=around[1] if is_most else None,
+            seen=set(),
+            seen_before=set(),
+        )
+        self.kinds.append(sub)
+        kind.groups[low, high] = sub.index
+        return sub
+
+    def new_cell(self) -> None:
+        """A second is over: forget old ids, look for groups of sizes."""
+        for kind in self.kinds:
+            kind.rotate()
+            if kind.sizes is not None:
+                kind.sizes.new_cell()

@@ -132,8 +132,7 @@ class HostSlowDetector:
             tuple(threads.names), threads.class_names, threads.tells_placement, threads.is_estimated
         )
         self.study.new_cell(at_ns)
-        for kind in self._intake.kinds:
-            kind.rotate()
+        self._intake.new_cell()
         if self._life.open is not None:
             self._review(at_ns)
 
