@@ -8,7 +8,9 @@ import numpy as np
 
 from livemon.engine.core_classes import CoreClasses
 from livemon.engine.rolling.grid import Doubles, Grid, optional
+from livemon.engine.rolling.row_figures import IPC_FLOOR_NS, NO_COUNTERS, NO_CPU
 from livemon.engine.rolling.stage_rings import StageRing
+from livemon.engine.rolling.thread_book import ThreadBook
 from livemon.engine.rolling.thread_rings import (
     COUNTED,
     CPU,
@@ -20,7 +22,6 @@ from livemon.engine.rolling.thread_rings import (
     SECOND,
     ThreadRings,
 )
-from livemon.engine.rolling.thread_rows import IPC_FLOOR_NS, NO_COUNTERS, NO_CPU, ThreadBook
 from livemon.engine.tick_deltas import TickDeltas
 from livemon.model.samples import Samples, ThreadTick
 from livemon.model.snapshot import Figure, Quality, ThreadDetail, ThreadRow

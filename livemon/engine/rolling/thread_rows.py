@@ -1,8 +1,4 @@
-"""Rows of the thread table: many threads at once from arrays, Python objects only for what is shown.
-
-Current figures (CPU %, waiting) are over the newest second; rates that need more events (IPC, cycle rate,
-CPU per unit, migrations, efficiency share) over the newest ``RECENT_NS``, or the window if that is shorter.
-"""
+"""Rows of the thread table: arrays over all threads, Python values only for what is looked at."""
 
 from __future__ import annotations
 
@@ -16,85 +12,13 @@ import numpy.typing as npt
 from livemon.engine.core_classes import CoreClasses
 from livemon.engine.rolling.grid import Doubles, Grid, Laid, lay_out
 from livemon.engine.rolling.lazy import LazyLane, LazySeries, Texts, Values
-from livemon.engine.rolling.thread_rings import (
-    CLASSES,
-    COUNTED,
-    CPU,
-    CYCLES,
-    DELAY,
-    HOPS,
-    INSTRUCTIONS,
-    SECOND,
-    ThreadRings,
-)
-from livemon.model.samples import ThreadGone, ThreadInfo
-from livemon.model.snapshot import Figure, Lane, Quality, Series, ThreadRow
+from livemon.engine.rolling.row_figures import RECENT_NS, RowFigures
+from livemon.engine.rolling.thread_book import ThreadBook
+from livemon.engine.rolling.thread_rings import SECOND, ThreadRings
+from livemon.model.samples import ThreadInfo
+from livemon.model.snapshot import Lane, Series, ThreadRow
 
-RECENT_NS = 5 * SECOND
-IPC_FLOOR_NS = 200_000
-"""CPU time under which IPC and cycle rate are not given."""
 _NUMBER = re.compile(r"[-_#:/ ]*\d+$")
-_NOT_GONE = 1 << 62
-
-NO_SECOND = Figure(None, "unknown", "no tick in the newest second")
-NO_DELAY = Figure(None, "unknown", "run-queue delay can't be read here (livemon doctor says why)")
-NO_COUNTERS = Figure(None, "unknown", "no hardware counters (livemon doctor says why)")
-NO_CPU = Figure(None, "unknown", "ran too little for the counters in the last seconds")
-NO_UNITS = Figure(None, "unknown", "no unit of work in the last seconds")
-NO_WHERE = Figure(None, "unknown", "the CPU it runs on can't be read here")
-NO_CLASSES = Figure(None, "unknown", "this machine's core classes are not known")
-ONE_CLASS = Figure(None, "unknown", "all cores are of one class")
-IDLE = Figure(None, "unknown", "did not run in the last seconds")
-ZERO = Figure(0.0)
-ALL = Figure(1.0)
-NO_HOPS = Figure(0.0, "estimated", "CPU changes seen between samples")
-
-
-class ThreadBook:
-    """The threads of a session: who they are, from when to when."""
-
-    def __init__(self) -> None:
-        self.infos: dict[int, ThreadInfo] = {}
-        self._born = np.full(64, _NOT_GONE, np.int64)
-        self._gone = np.full(64, _NOT_GONE, np.int64)
-
-    def meet(self, info: ThreadInfo) -> None:
-        """A thread was found, or something about it has changed."""
-        k = info.index
-        if k < 0:
-            return
-        if k >= len(self._born):
-            more = np.full(max(2 * len(self._born), k + 1) - len(self._born), _NOT_GONE, np.int64)
-            self._born, self._gone = np.concatenate([self._born, more]), np.concatenate([self._gone, more])
-        self.infos[k] = info
-        self._born[k] = min(self._born[k], info.arrival_ns)
-
-    def end(self, gone: ThreadGone) -> None:
-        """A thread ended."""
-        if 0 <= gone.index < len(self._gone):
-            self._gone[gone.index] = gone.arrival_ns
-
-    @property
-    def size(self) -> int:
-        """Highest thread index + 1, at least."""
-        return len(self._born)
-
-    def between(self, start_ns: int, end_ns: int) -> npt.NDArray[np.int64]:
-        """Indexes of the threads that were there at some time in a window."""
-        return np.flatnonzero((self._born <= end_ns) & (self._gone >= start_ns))
-
-    def lives(self, indexes: npt.NDArray[np.int64]) -> tuple[list[int], list[int]]:
-        """When threads were found, and when they ended (far in the future while they are there)."""
-        return self._born[indexes].tolist(), self._gone[indexes].tolist()
-
-    def born_ns(self, index: int) -> int:
-        """When it was found."""
-        return int(self._born[index])
-
-    def gone_ns(self, index: int) -> int | None:
-        """When it ended; ``None`` while it is there."""
-        gone = int(self._gone[index])
-        return None if gone == _NOT_GONE else gone
 
 
 @lru_cache(maxsize=65_536)
@@ -138,128 +62,13 @@ def thread_rows(
     columns = _Columns(laid, grid, names, is_exact=rings.is_exact)
     now, _, now_ns = rings.sums(at_ns - SECOND, at_ns, book.size)
     recent, _, recent_ns = rings.sums(at_ns - min(RECENT_NS, span_ns), at_ns, book.size)
-    figures = _Figures(book, rings, cores, now[:, there], now_ns, recent[:, there], recent_ns, units, there)
-    rows = []
+    figures = RowFigures(rings, cores, now[:, there], now_ns, recent[:, there], recent_ns, units, there)
     born, gone = book.lives(there)
-    for row, index in enumerate(there.tolist()):
-        info = book.infos[index]
-        is_alive = gone[row] > at_ns
-        core_class, quality = figures.core_class(row)
-        series, lane = columns.of(row, born[row], gone[row])
-        rows.append(
-            ThreadRow(
-                index, info.pid, info.tid, info.name, info.process, role_name(info.name), is_alive, info.is_self,
-                figures.last_cpu(row), core_class, quality, figures.cpu_percent(row), figures.cpu_per_unit(row),
-                figures.ipc(row), figures.cycles_per_ns(row), figures.wait_percent(row), figures.migrations(row),
-                figures.efficiency_share(row), lane, series, info.affinity, info.policy,
-            )
-        )  # fmt: skip
-    return tuple(rows)
-
-
-class _Figures:
-    """Current figures of the rows, computed for all of them, read one by one."""
-
-    def __init__(
-        self,
-        book: ThreadBook,
-        rings: ThreadRings,
-        cores: CoreClasses,
-        now: npt.NDArray[np.float32],
-        now_ns: int,
-        recent: npt.NDArray[np.float32],
-        recent_ns: int,
-        units: int | None,
-        there: npt.NDArray[np.int64],
-    ) -> None:
-        known = np.minimum(there, len(rings.last_cpu) - 1)
-        inside = there < len(rings.last_cpu)
-        self._names = rings.class_names
-        self._is_exact = rings.is_exact
-        self._scaled: Quality = "scaled" if rings.is_scaled else "measured"
-        self._scaled_reason = "the counters were active only part of the time" if rings.is_scaled else ""
-        self._units = units
-        self._now_ns, self._recent_ns = now_ns, recent_ns
-        self._where = np.where(inside, rings.last_cpu[known], -1).tolist()
-        self._has_delay = (rings.has_delay[known] & inside).tolist()
-        self._has_where = (rings.has_where[known] & inside).tolist()
-        self._has_counters = (rings.has_counters[known] & inside).tolist()
-        self._cpu_now, self._delay_now = now[CPU].tolist(), now[DELAY].tolist()
-        self._cpu, self._hops = recent[CPU].tolist(), recent[HOPS].tolist()
-        self._cycles, self._instructions = recent[CYCLES].tolist(), recent[INSTRUCTIONS].tolist()
-        self._counted = recent[COUNTED].tolist()
-        by_class = recent[CLASSES : CLASSES + len(self._names)]
-        self._classed = by_class.sum(axis=0).tolist() if self._names else [0.0] * len(there)
-        is_efficiency = [cores.is_efficiency(name) for name in self._names]
-        self._tells = len(self._names) > 1 or any(is_efficiency)
-        self._efficient = by_class[is_efficiency].sum(axis=0).tolist() if self._names else [0.0] * len(there)
-        self._most = by_class.argmax(axis=0).tolist() if self._names else [0] * len(there)
-        self._where_class = cores.classes_of(np.asarray(self._where, np.int64)).tolist()
-        self._topology = cores.names
-
-    def last_cpu(self, row: int) -> Figure:
-        return Figure(float(self._where[row])) if self._where[row] >= 0 else NO_WHERE
-
-    def core_class(self, row: int) -> tuple[str | None, Quality]:
-        """Class it ran on last."""
-        if self._is_exact and self._classed[row] > 0:
-            return self._names[self._most[row]], "measured"
-        position = self._where_class[row]
-        if position >= 0:
-            return self._topology[position], "estimated" if len(self._topology) > 1 else "measured"
-        return None, "unknown"
-
-    def cpu_percent(self, row: int) -> Figure:
-        if not self._now_ns:
-            return NO_SECOND
-        cpu = self._cpu_now[row]
-        return Figure(100.0 * cpu / self._now_ns) if cpu else ZERO
-
-    def cpu_per_unit(self, row: int) -> Figure:
-        if not self._units:
-            return NO_UNITS
-        return Figure(self._cpu[row] / 1e6 / self._units) if self._cpu[row] else ZERO
-
-    def ipc(self, row: int) -> Figure:
-        if not self._has_counters[row]:
-            return NO_COUNTERS
-        if self._counted[row] < IPC_FLOOR_NS or self._cycles[row] <= 0:
-            return NO_CPU
-        return Figure(self._instructions[row] / self._cycles[row], self._scaled, self._scaled_reason)
-
-    def cycles_per_ns(self, row: int) -> Figure:
-        if not self._has_counters[row]:
-            return NO_COUNTERS
-        if self._counted[row] < IPC_FLOOR_NS:
-            return NO_CPU
-        return Figure(self._cycles[row] / self._counted[row], self._scaled, self._scaled_reason)
-
-    def wait_percent(self, row: int) -> Figure:
-        if not self._has_delay[row]:
-            return NO_DELAY
-        if not self._now_ns:
-            return NO_SECOND
-        both = self._cpu_now[row] + self._delay_now[row]
-        return Figure(100.0 * self._delay_now[row] / both) if both > 0 else ZERO
-
-    def migrations(self, row: int) -> Figure:
-        if not self._has_where[row]:
-            return NO_WHERE
-        if not self._recent_ns:
-            return NO_SECOND
-        if not self._hops[row]:
-            return NO_HOPS
-        return Figure(self._hops[row] / (self._recent_ns / 1e9), "estimated", "CPU changes seen between samples")
-
-    def efficiency_share(self, row: int) -> Figure:
-        if not self._tells:
-            return NO_CLASSES if not self._names else ONE_CLASS
-        if self._classed[row] <= 0:
-            return IDLE
-        share = self._efficient[row] / self._classed[row]
-        if self._is_exact:
-            return ZERO if share == 0 else ALL if share == 1 else Figure(share)
-        return Figure(share, "estimated", "from the CPU it was seen on at each tick")
+    infos = book.infos
+    return tuple(
+        LazyRow(infos[index], figures, columns, row, (born[row], gone[row]), gone[row] > at_ns)
+        for row, index in enumerate(there.tolist())
+    )
 
 
 _Key = tuple[int | None, int, int]
@@ -331,6 +140,61 @@ class _Columns:
             classes.append(self._names[best[column]] if known else idle)
             shares.append(most[column] / whole if known else None)
         return tuple(classes), tuple(shares)
+
+
+class LazyRow(ThreadRow):
+    """A row whose figures are made when they are looked at: of thousands of threads a screen shows forty."""
+
+    __slots__ = ("_columns", "_drawn", "_figures", "_info", "_is_alive", "_life", "_row")
+    _info: ThreadInfo
+    _figures: RowFigures
+    _columns: _Columns
+    _row: int
+    _life: tuple[int, int]
+    _is_alive: bool
+    _drawn: tuple[Series, Lane] | None
+
+    def __init__(
+        self, info: ThreadInfo, figures: RowFigures, columns: _Columns, row: int, life: tuple[int, int], is_alive: bool
+    ) -> None:
+        # A frozen class is filled through its slots; thousands of these are made for a frame.
+        for put, value in zip(_PUT, (info, figures, columns, row, life, is_alive, None), strict=True):
+            put(self, value)
+
+    def _draw(self) -> tuple[Series, Lane]:
+        drawn = self._drawn
+        if drawn is None:
+            drawn = self._columns.of(self._row, *self._life)
+            _PUT[-1](self, drawn)
+        return drawn
+
+    index = property(lambda self: self._info.index)
+    pid = property(lambda self: self._info.pid)
+    tid = property(lambda self: self._info.tid)
+    name = property(lambda self: self._info.name)
+    process = property(lambda self: self._info.process)
+    role = property(lambda self: role_name(self._info.name))
+    is_alive = property(lambda self: self._is_alive)
+    is_self = property(lambda self: self._info.is_self)
+    affinity = property(lambda self: self._info.affinity)
+    policy = property(lambda self: self._info.policy)
+    last_cpu = property(lambda self: self._figures.last_cpu(self._row))
+    core_class = property(lambda self: self._figures.core_class(self._row)[0])
+    class_quality = property(lambda self: self._figures.core_class(self._row)[1])
+    cpu_percent = property(lambda self: self._figures.cpu_percent(self._row))
+    cpu_ms_per_unit = property(lambda self: self._figures.cpu_per_unit(self._row))
+    ipc = property(lambda self: self._figures.ipc(self._row))
+    cycles_per_ns = property(lambda self: self._figures.cycles_per_ns(self._row))
+    wait_percent = property(lambda self: self._figures.wait_percent(self._row))
+    migrations_per_s = property(lambda self: self._figures.migrations(self._row))
+    efficiency_share = property(lambda self: self._figures.efficiency_share(self._row))
+    series = property(lambda self: self._draw()[0])
+    lane = property(lambda self: self._draw()[1])
+
+
+_PUT = tuple(
+    LazyRow.__dict__[name].__set__ for name in ("_info", "_figures", "_columns", "_row", "_life", "_is_alive", "_drawn")
+)
 
 
 def _optional(values: Doubles, known: npt.NDArray[np.bool_]) -> tuple[float | None, ...]:

@@ -14,12 +14,14 @@ from livemon.engine.classes import Classifier
 from livemon.engine.core_classes import CoreClasses
 from livemon.engine.rolling import stage_rows as stages
 from livemon.engine.rolling.grid import Doubles, Grid
+from livemon.engine.rolling.row_figures import RECENT_NS
 from livemon.engine.rolling.stage_detail import stage_detail
 from livemon.engine.rolling.stage_rings import StageRing, StageRings
 from livemon.engine.rolling.state_log import LATE, LINES, LOST, MALFORMED, RECORDS, TICKS, StateLog
+from livemon.engine.rolling.thread_book import ThreadBook
 from livemon.engine.rolling.thread_detail import thread_detail
 from livemon.engine.rolling.thread_rings import SECOND, ThreadRings
-from livemon.engine.rolling.thread_rows import RECENT_NS, ThreadBook, thread_rows
+from livemon.engine.rolling.thread_rows import thread_rows
 from livemon.engine.rolling.verdict import verdict
 from livemon.engine.shapes import ShapeTable
 from livemon.engine.tick_deltas import TickDeltas
