@@ -32,8 +32,10 @@ class ClassEvents:
     kind: int
     cycles: int
     instructions: int
+    covers: tuple[str, ...]
+    """All classes whose cores it counts."""
     is_exclusive: bool = True
-    """The PMU's cores are all of this class, so that its running time is the class's CPU time."""
+    """No other class is counted with it (LP-E with E apart), so that its running time is the class's CPU time."""
 
 
 def class_events(topology: Topology, root: str = "/") -> tuple[ClassEvents, ...]:
@@ -45,27 +47,19 @@ def class_events(topology: Topology, root: str = "/") -> tuple[ClassEvents, ...]
             return ()
         name = pmus[0].name if pmus else "generic events"
         joined = classes[0] if len(classes) == 1 else "+".join(classes)
-        return (
-            ClassEvents(joined, name, PERF_TYPE_HARDWARE, HW_CYCLES, HW_INSTRUCTIONS, is_exclusive=len(classes) == 1),
-        )
+        return (ClassEvents(joined, name, PERF_TYPE_HARDWARE, HW_CYCLES, HW_INSTRUCTIONS, classes, len(classes) == 1),)
     groups = []
     for pmu in pmus:
-        core_class, is_exclusive = _class_of(pmu, topology)
-        if core_class is not None:
-            groups.append(ClassEvents(core_class, pmu.name, *encodings(pmu), is_exclusive))
+        present = {cpu.core_class for cpu in topology.cpus if cpu.cpu in pmu.cpus}
+        covers = tuple(name for name in topology.classes if name in present)
+        if not covers:
+            continue  # none of its cores is in the target's cpuset
+        # Several efficiency classes count as the fastest of them.
+        is_exclusive = len(covers) == 1 or set(covers) <= set(topology.efficiency_classes)
+        core_class = covers[0] if is_exclusive else "+".join(covers)
+        groups.append(ClassEvents(core_class, pmu.name, *encodings(pmu), covers, is_exclusive))
     order = {name: rank for rank, name in enumerate(topology.classes)}
     return tuple(sorted(groups, key=lambda group: order.get(group.core_class, len(order))))
-
-
-def _class_of(pmu: CorePmu, topology: Topology) -> tuple[str | None, bool]:
-    """The class of a PMU's cores; several efficiency classes count as the faster of them."""
-    present = {cpu.core_class for cpu in topology.cpus if cpu.cpu in pmu.cpus}
-    names = [name for name in topology.classes if name in present]
-    if not names:
-        return None, False  # none of its cores is in the target's cpuset
-    if len(names) == 1 or set(names) <= set(topology.efficiency_classes):
-        return names[0], True
-    return "+".join(names), False
 
 
 def encodings(pmu: CorePmu) -> tuple[int, int, int]:

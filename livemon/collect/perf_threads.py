@@ -147,8 +147,10 @@ class ThreadCounters:
         attached = self._attach_waiting(now_ns, out) if self._waiting else 0
         if attached and "cost" not in self._told:
             self._told.add("cost")
-            percent = 24 if len(self._events) == 1 else 41
-            text = f"hardware counters make each context switch of the target about {percent} % dearer"
+            text = (
+                f"hardware counters are on, {2 * len(self._events)} events a thread: they make the target's context"
+                " switches dearer (one event by about 24 %, three by 41 %)"
+            )
             out.append(Note(now_ns, "info", text, "--no-counters leaves them off"))
         return out
 
@@ -183,7 +185,7 @@ class ThreadCounters:
     def _likely_class(self, thread: Thread, table: ThreadTable) -> int:
         """Class of the CPU it ran on last."""
         core_class = self._class_of.get(table.last_cpus[thread.position])
-        return next((k for k, events in enumerate(self._events) if events.core_class == core_class), 0)
+        return next((k for k, events in enumerate(self._events) if core_class in events.covers), 0)
 
     def _look_at_cpus(self) -> None:
         """Which classes there are now, and which of their groups can be opened."""

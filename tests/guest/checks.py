@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -276,9 +277,36 @@ def rights() -> None:
         state(f"paranoid {level}: {done.stdout.strip()} {done.stderr.strip()}", part in done.stdout)
 
 
+def episode() -> None:
+    """From counters to the finding: slow units on a LITTLE CPU are one transient, and placement is its cause."""
+    folder = Path(__file__).parent
+    with tempfile.TemporaryDirectory() as scratch:
+        session = f"{scratch}/session.livemon"
+        livemon = [sys.executable, "-m", "livemon"]
+        serve = [sys.executable, str(folder / "serve.py"), "160", "50", "60"]
+        watch = [*livemon, "run", "--headless", "--max-cpu", "100", "--record", session, "--", *serve]
+        subprocess.run(watch, check=True, stdout=subprocess.DEVNULL)
+        done = subprocess.run([*livemon, "report", session, "--json"], check=True, capture_output=True, text=True)
+    report = json.loads(done.stdout)
+    (worker,) = [thread for thread in report["threads"] if thread["name"].startswith("host-prepare")]
+    state(f"the worker: {worker}", 0.1 < worker["efficiency_share"] < 0.9)
+    findings = [finding for finding in report["findings"] if finding["kind"] == "host_slow_transient"]
+    state(f"{len(findings)} transient", len(findings) == 1)
+    for finding in findings[:1]:
+        state(
+            f"  slowdown {finding['slowdown']:.2f}, primary cause {finding['primary_cause']}", finding["slowdown"] > 2
+        )
+        causes = {cause["cause"]: cause for cause in finding["causes"]}
+        for cause in causes.values():
+            print(f"     {cause['cause']}: {cause['verdict']}: {cause['evidence']}", flush=True)
+        state(f"  placement {causes['placement']['verdict']}", causes["placement"]["verdict"] == "applies")
+        share = causes["placement"]["during"]
+        state(f"  efficiency share during the episode {share}", share is not None and share > 0.9)
+
+
 CHECKS = {
     check.__name__: check
-    for check in (exact, moved, trap, unequal, arriving, shared, one_pmu, no_instructions, no_pmu, rights)
+    for check in (exact, moved, trap, unequal, arriving, shared, episode, one_pmu, no_instructions, no_pmu, rights)
 }
 
 if __name__ == "__main__":

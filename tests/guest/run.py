@@ -19,6 +19,7 @@ BOOTS = (
     (("exact", "arriving", "shared", "rights"), {}),
     (("moved", "trap"), {"CAPS": "1024 1024 400 400", "PMU": "split"}),
     (("unequal",), {"WFI": "1"}),
+    (("episode",), {"WFI": "1", "CAPS": "1024 1024 400 400", "PMU": "split"}),
     (("one_pmu",), {"CAPS": "1024 400"}),
     (("no_instructions",), {"SHIFT": "none"}),
     (("no_pmu",), {"PMU": "off"}),
