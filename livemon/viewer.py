@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_right
+from collections import deque
 from collections.abc import Callable, Sequence
 
 from livemon.engine.engine import Engine
@@ -66,6 +67,7 @@ class SessionView:
         self._view = RollingView(self._criteria, facts)
         self._revision = 0
         self._last_record_ns = 0
+        self._recent: deque[TimingRecord] = deque(maxlen=_MOST_LINES)
         self._quiet_polls = 0
         self._is_finished = False
         self._known: tuple[int, dict[str, Finding]] = (0, {})
@@ -104,6 +106,7 @@ class SessionView:
                 # A single line is shown at once; in a steady stream of them the frame rate is enough.
                 self._revision += sample.arrival_ns - self._last_record_ns > QUIET_NS
                 self._last_record_ns = sample.arrival_ns
+                self._recent.append(sample)
 
     def _finish(self) -> None:
         if not self._is_finished:
@@ -246,9 +249,30 @@ class SessionView:
 
     def log_lines(self, at_ns: int, before: int, after: int, stream: str | None = None) -> tuple[LogLine, ...]:
         """Lines around a moment, oldest first, with the text as far as the log still has it."""
+        streams = self._view.log.streams
+        records = self._newest_records(at_ns, before, stream) or self._records_around(at_ns, before, after, stream)
+        records.sort(key=lambda record: record.t_ns)
+        middle = bisect_right(records, at_ns, key=lambda record: record.t_ns)
+        shown = records[max(middle - before, 0) : middle + after]
+        classes = {(r.stream, r.offset): self._view.class_of(r) for r in shown}
+        lines: list[LogLine] = []
+        for number in dict.fromkeys(record.stream for record in shown):
+            mine = sorted((r for r in shown if r.stream == number), key=lambda r: (r.offset, r.line))
+            log = streams.get(number) or LogStream(0, number, "")
+            lines += lines_of(log, mine, classes)
+        return tuple(_in_order(lines, before + after))
+
+    def _newest_records(self, at_ns: int, before: int, stream: str | None) -> list[TimingRecord]:
+        """The records up to the growing end, from memory; empty if the moment or the reach is another."""
+        if not self._recent or at_ns < max(self._recent[-1].arrival_ns, self._recent[-1].t_ns):
+            return []
+        streams = self._view.log.streams
+        records = [r for r in self._recent if stream is None or _path(streams, r.stream) == stream]
+        return records if len(records) >= before or len(self._recent) < _MOST_LINES else []
+
+    def _records_around(self, at_ns: int, before: int, after: int, stream: str | None) -> list[TimingRecord]:
         start, end = self.bounds_ns()
         streams = self._view.log.streams
-        records: list[TimingRecord] = []
         reach = SECOND
         while True:
             found = self._reader.read_range(at_ns - reach, at_ns + reach)
@@ -260,18 +284,8 @@ class SessionView:
             earlier = sum(record.t_ns <= at_ns for record in records)
             is_enough = earlier >= before and len(records) - earlier >= after
             if is_enough or len(records) > _MOST_LINES or (at_ns - reach <= start and at_ns + reach >= end):
-                break
+                return records
             reach *= 4
-        records.sort(key=lambda record: record.t_ns)
-        middle = bisect_right(records, at_ns, key=lambda record: record.t_ns)
-        shown = records[max(middle - before, 0) : middle + after]
-        classes = {(r.stream, r.offset): self._view.class_of(r) for r in shown}
-        lines: list[LogLine] = []
-        for number in dict.fromkeys(record.stream for record in shown):
-            mine = sorted((r for r in shown if r.stream == number), key=lambda r: (r.offset, r.line))
-            log = streams.get(number) or LogStream(0, number, "")
-            lines += lines_of(log, mine, classes)
-        return tuple(_in_order(lines, before + after))
 
     def all_findings(self) -> tuple[Finding, ...]:
         """Everything known now."""
