@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
+from array import array
 from collections import deque
 from dataclasses import replace
 from pathlib import Path
 
-from livemon.session.batch import MergeError, merge
+from livemon.session.batch import Batch, MergeError, merge
 from livemon.session.codec import dump_batch, load_batch
 from livemon.session.columns import ColumnError
 from livemon.session.format import BLOCK_COLUMNS, PACK_NS, PACKED, RESTART, Block, block_row, make_block
 from livemon.session.reserve import Reserve
 from livemon.session.retention import Retention, used_bytes
 
+_RECENT_MOST = 200_000
+"""Numbers kept in memory for merging: some 2 MB. Beyond, rows are read back."""
 _COLUMNS = f"SELECT {BLOCK_COLUMNS} FROM block"
 
 
@@ -28,11 +31,23 @@ class Maintenance:
         self._retention = Retention(db, max_bytes)
         self._starts: deque[Block] = deque()
         """The rows with a full state that are not packed yet (without their data)."""
+        self._recent: deque[tuple[Block, Batch]] = deque()
+        """Newest rows as columns, so that merging need not take them apart again."""
+        self._recent_numbers = 0
 
-    def appended(self, block: Block) -> None:
+    def appended(self, block: Block, batch: Batch) -> None:
         """Take note of a new row."""
+        bare = replace(block, data=b"")
         if block.has_state:
-            self._starts.append(replace(block, data=b""))
+            self._starts.append(bare)
+        columns = batch.ticks.columns
+        with contextlib.suppress(OverflowError):  # such a difference stays a list of Python's numbers
+            for key, values in columns.items():
+                columns[key] = array("q", values)  # type: ignore[assignment]
+        self._recent.append((bare, batch))
+        self._recent_numbers += _numbers(batch)
+        while self._recent_numbers > _RECENT_MOST:
+            self._forget_oldest()
 
     def size_bytes(self) -> int:
         """Bytes in use, the log included."""
@@ -98,9 +113,11 @@ class Maintenance:
         db = self._db
         until = 1 << 62 if end_id is None else end_id
         try:
-            rows = db.execute(f"{_COLUMNS} WHERE id >= ? AND id < ? ORDER BY id", (first_id, until)).fetchall()
-            blocks = [Block(*row) for row in rows]
-            packed = merge_blocks(blocks)
+            held = self._take_recent(first_id, until)
+            if held is None:
+                rows = db.execute(f"{_COLUMNS} WHERE id >= ? AND id < ? ORDER BY id", (first_id, until)).fetchall()
+                held = load_rows([Block(*row) for row in rows])
+            packed = merge_rows(held)
             if packed is None:
                 return True
             db.execute("BEGIN IMMEDIATE")
@@ -114,16 +131,47 @@ class Maintenance:
             return False
         return True
 
+    def _take_recent(self, first_id: int, until: int) -> list[tuple[Block, Batch]] | None:
+        """The rows from memory; ``None`` if they are not all there."""
+        recent = self._recent
+        while recent and recent[0][0].id < first_id:
+            self._forget_oldest()
+        if not recent or recent[0][0].id != first_id:
+            return None
+        held = []
+        while recent and recent[0][0].id < until:
+            held.append(recent[0])
+            self._forget_oldest()
+        return held
 
-def merge_blocks(blocks: list[Block]) -> Block | None:
+    def _forget_oldest(self) -> None:
+        _, batch = self._recent.popleft()
+        self._recent_numbers -= _numbers(batch)
+
+
+def _numbers(batch: Batch) -> int:
+    """How many numbers a batch holds, roughly."""
+    return len(batch.ticks.index) * (1 + len(batch.ticks.columns)) + 10 * len(batch.timings.arrival)
+
+
+def load_rows(blocks: list[Block]) -> list[tuple[Block, Batch]]:
+    """Rows with their batches; empty if one of them can't be read."""
+    if not all(block.is_intact() for block in blocks):
+        return []
+    try:
+        return [(block, load_batch(block.data)) for block in blocks]
+    except ColumnError:
+        return []
+
+
+def merge_rows(rows: list[tuple[Block, Batch]]) -> Block | None:
     """One packed block of several rows; ``None`` if they had better stay as they are."""
-    if len(blocks) < 2 or not all(block.is_intact() for block in blocks):
-        return None
-    if any(block.has_state == RESTART for block in blocks[1:]):
+    blocks = [block for block, _ in rows]
+    if len(blocks) < 2 or any(block.has_state == RESTART for block in blocks[1:]):
         return None
     try:
-        data = dump_batch(merge(load_batch(block.data) for block in blocks), 6)
-    except (MergeError, ColumnError):
+        data = dump_batch(merge(batch for _, batch in rows), 6)
+    except MergeError:
         return None
     return make_block(
         blocks[0].id,

@@ -16,12 +16,13 @@ from livemon.model.samples import Sample
 from livemon.session.decoder import Decoder
 from livemon.session.format import Block
 from livemon.session.marking import Origin, put_mark, write_into
-from livemon.session.ranges import decode_block, not_seen, read_range
+from livemon.session.ranges import collector_resting, decode_block, not_seen, read_range
 from livemon.session.recorder_state import RecorderState
 from livemon.session.source import BlockSource
 
 _BATCH_BLOCKS = 256
 _BATCH_BYTES = 8 << 20
+_SMALL_BATCH_BYTES = 1 << 16
 
 
 class SessionReader:
@@ -73,13 +74,15 @@ class SessionReader:
     def read_new(self, limit: int | None = None) -> list[Sample]:
         """Everything after the last call, in recorded order; at most ``limit`` samples."""
         pending = self._pending
-        while limit is None or len(pending) < limit:
-            blocks = self._source.blocks_after(self._seen, _BATCH_BLOCKS, _BATCH_BYTES)
-            if not blocks:
-                self._check_end()
-                break
-            for block in blocks:
-                pending.extend(self._take(block))
+        most_bytes = _BATCH_BYTES if limit is None else _SMALL_BATCH_BYTES
+        with collector_resting():
+            while limit is None or len(pending) < limit:
+                blocks = self._source.blocks_after(self._seen, _BATCH_BLOCKS, most_bytes)
+                if not blocks:
+                    self._check_end()
+                    break
+                for block in blocks:
+                    pending.extend(self._take(block))
         if limit is None or limit >= len(pending):
             samples = list(pending)
             pending.clear()

@@ -239,7 +239,7 @@ class SessionWriter:
             self._state_ns = now_ns
             self._has_lost_chain = False
         if not self._is_bulk:
-            self._maintenance.appended(block)
+            self._maintenance.appended(block, batch)
         self._next_id += 1
         return True
 
