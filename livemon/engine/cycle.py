@@ -5,7 +5,7 @@ Theory
 A decode step calls its kernels in a fixed order, so the durations of a stage repeat with the number of
 kernels. With x = log(duration) and the runs sorted into phases by index modulo p::
 
-    fit(p) = 1 - sum|x - median of its phase| / sum|x - median of all|
+    fit(p) = 1 - sum|x - median of its phase| / sum|x - median of all|     (``livemon.engine.cycle_fit``)
 
 The period is the smallest p whose fit is within 0.05 of the best, if that is > 0.75 over at least three
 cycles (and nine runs: two levels alternate by chance too often in less). If the durations hardly differ
@@ -30,20 +30,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from livemon.engine.quantiles import median, quantile
+from livemon.engine.cycle_fit import NARROW, ODD, cheapest_slips, discover, has_no_cycle, is_narrow, residual
+from livemon.engine.quantiles import median
 
 HOLD = 56
 """Runs held at most before the answer is: no cycle."""
-GOOD_FIT = 0.75
-NEAR_BEST = 0.05
-NARROW = 0.45
-"""Spread (log) below which runs are taken as one class; also the least misfit."""
 STEADY = 0.25
 """Mean distance (log) from the phase medians below which the old period holds at new levels."""
 SAME_LEVEL = 0.2
 """Distance (log) within which a value belongs to another phase's level."""
 _FLOOR_MS = 0.01
-_ODD, _LOSS = 3.0, 2.0
 _LEVEL_RUNS = 5
 
 
@@ -69,72 +65,6 @@ class _Run:
     """False for warm-up: it has a position but teaches nothing."""
     shift: int = 0
     """Lines lost before it, modulo the period, as far as it could be told (without an index)."""
-
-
-def fit(xs: Sequence[float], positions: Sequence[int], period: int) -> float:
-    """How much of the spread the phases explain: 1 all of it, 0 nothing; see the theory above."""
-    middle = median(xs)
-    spread = sum([abs(x - middle) for x in xs])
-    if spread == 0:
-        return 0.0
-    return 1.0 - residual(xs, positions, period) * len(xs) / spread
-
-
-def residual(xs: Sequence[float], positions: Sequence[int], period: int) -> float:
-    """Mean distance of the values from the median of their phase."""
-    phases: dict[int, list[float]] = {}
-    for x, position in zip(xs, positions, strict=True):
-        phases.setdefault(position % period, []).append(x)
-    left = 0.0
-    for values in phases.values():
-        middle = median(values)
-        left += sum([abs(x - middle) for x in values])
-    return left / len(xs)
-
-
-def discover(xs: Sequence[float], positions: Sequence[int], max_period: int) -> int | None:
-    """The period of log durations at run positions (index or order); ``None`` if there is no cycle in them.
-
-    >>> import math
-    >>> steps = [math.log(v) for v in (17, 86, 52)] * 3
-    >>> discover(steps, range(9), 16)
-    3
-    """
-    fits = {
-        period: fit(xs, positions, period)
-        for period in range(2, max_period + 1)
-        if len(xs) >= max(3 * period, 9) and len({position % period for position in positions}) == period
-    }
-    best = max(fits.values(), default=0.0)
-    if best <= GOOD_FIT:
-        return None
-    return next(period for period, value in fits.items() if value >= best - NEAR_BEST)
-
-
-def has_no_cycle(xs: Sequence[float], max_period: int) -> bool:
-    """Whether no lag up to ``max_period`` brings the values near to themselves.
-
-    A cycle of any period p has small |x[i] - x[i + p]|, long before three cycles are there to fit it.
-    Unknown (false) until every lag has six pairs.
-    """
-    if len(xs) < max_period + 6:
-        return False
-    middle = median(xs)
-    spread = sum([abs(x - middle) for x in xs]) / len(xs)
-    for lag in range(1, max_period + 1):
-        apart = sorted([abs(a - b) for a, b in zip(xs, xs[lag:], strict=False)])
-        kept = apart[: len(apart) - len(apart) // 6]  # a spike spoils two pairs of each lag
-        if sum(kept) < 0.5 * spread * len(kept):
-            return False
-    return True
-
-
-def is_narrow(xs: Sequence[float]) -> bool:
-    """Whether values are one class: no spread worth telling apart (from 12 values on, outliers are left out)."""
-    ordered = sorted(xs)
-    if len(ordered) < 12:
-        return len(ordered) >= 6 and ordered[-1] - ordered[0] < NARROW
-    return quantile(ordered, 0.9) - quantile(ordered, 0.1) < NARROW
 
 
 class Cycle:
@@ -250,39 +180,29 @@ class Cycle:
     def _slipped(self) -> bool:
         """Whether the newest held run fits again once lost lines are allowed for; then places them all.
 
-        The cheapest path through the phases: each run pays for its distance from the level (an odd
-        value at most ``_ODD``), each loss ``_LOSS``. Two runs are the least that can tell a loss from
-        an odd value.
+        Two runs are the least that can tell a loss from an odd value.
         """
         if len(self._held) < 2 or self._period == 1:
             return False
-        period = self._period
-        paths: dict[int, tuple[float, tuple[int, ...]]] = {0: (0.0, ())}
-        newest: dict[int, float] = {}
-        for run in self._held:
-            newest = {slip: self._distance(run, slip) for slip in range(period)}
-            paths = {
-                slip: min(
-                    (cost + newest[slip] + (_LOSS + 0.01 * ((slip - before) % period) if slip != before else 0.0), path)
-                    for before, (cost, path) in paths.items()
-                )
-                for slip in range(period)
-            }
-            paths = {slip: (cost, (*path, slip)) for slip, (cost, path) in paths.items()}
-        slip = min(paths, key=lambda s: paths[s])
-        if newest[slip] >= 1.0:
+        costs = [self._distances(run) for run in self._held]
+        slips = cheapest_slips(costs)
+        if costs[-1][slips[-1]] >= 1.0:
             return False
-        for run, slipped in zip(self._held, paths[slip][1], strict=True):
-            run.shift += slipped
-        self._shift += slip
+        for run, slip in zip(self._held, slips, strict=True):
+            run.shift += slip
+        self._shift += slips[-1]
         self._misfits.clear()
         return True
+
+    def _distances(self, run: _Run) -> list[float]:
+        """How far a run is from the level of each slip, in units of ``SAME_LEVEL``."""
+        return [self._distance(run, slip) for slip in range(self._period)]
 
     def _distance(self, run: _Run, slip: int) -> float:
         level = self._middles[(self._position(run) + slip) % self._period]
         if not run.counts or level is None:
             return 0.0
-        return min(abs(run.x - level) / SAME_LEVEL, _ODD)
+        return min(abs(run.x - level) / SAME_LEVEL, ODD)
 
     def _align(self, runs: Sequence[_Run]) -> None:
         """After a break without an index: turn the phases so that they meet the levels known before it."""
@@ -303,31 +223,52 @@ class Cycle:
         runs = [run for run in self._held if run.counts]
         xs = [run.x for run in runs]
         was_locked = self._state is _State.BROKEN
+        if is_narrow(xs) and not (was_locked and self._has_fallen(xs)):
+            return self._lock(1, self._by_index, runs)
         if was_locked and len(xs) >= max(4, 2 * self._period):
             positions = [self._position(run) for run in runs]
             if residual(xs, positions, self._period) < STEADY:
                 return self._lock(self._period, self._by_index, runs)
-        if not was_locked and is_narrow(xs):
-            return self._lock(1, self._by_index, runs)
         found = self._discover(runs)
         if found is not None:
-            return self._lock(*found, runs)
-        if len(self._held) >= HOLD or has_no_cycle(xs, self._max_period):
+            return self._lock(*found)
+        if len(self._held) >= HOLD or (runs and self._is_aperiodic(runs)):
             self._state = _State.APERIODIC
             self._period = 1
             self._patience = self._until_search = 8
             return self._release()
         return []
 
-    def _discover(self, runs: Sequence[_Run]) -> tuple[int, bool] | None:
+    def _has_fallen(self, xs: Sequence[float]) -> bool:
+        """Whether all phases have come down to one low level: a fix, whose positions stay what they were."""
+        lowest = min((middle for middle in self._middles if middle is not None), default=-math.inf)
+        return self._period > 1 and median(xs) < lowest + SAME_LEVEL
+
+    def _is_aperiodic(self, runs: Sequence[_Run]) -> bool:
+        """Whether it is clear that there is no cycle; lost lines without an index make that harder to say."""
         xs = [run.x for run in runs]
         indexes = [run.index for run in runs if run.index is not None]
+        if len(set(indexes)) == len(runs):
+            return has_no_cycle(xs, indexes, self._max_period, 6)
+        return has_no_cycle(xs, [run.order for run in runs], self._max_period, 24)
+
+    def _discover(self, runs: Sequence[_Run]) -> tuple[int, bool, Sequence[_Run]] | None:
+        """Period, whether it goes by the index, and the runs that show it."""
+        indexes = [run.index for run in runs if run.index is not None]
         if len(indexes) == len(runs) and len(set(indexes)) == len(runs):
-            period = discover(xs, indexes, self._max_period)
+            period = discover([run.x for run in runs], indexes, self._max_period)
             if period is not None:
-                return period, True
-        period = discover(xs, [run.order for run in runs], self._max_period)
-        return None if period is None else (period, False)
+                return period, True, runs
+            lengths = {len(runs)}
+        else:
+            lengths = {min(n, len(runs)) for n in (9, 12, 18, 24, 36, len(runs))}
+        # Without an index a lost line spoils what lies before it, so the newest runs are looked at by themselves.
+        for length in sorted(lengths):
+            newest = runs[-length:]
+            period = discover([run.x for run in newest], [run.order for run in newest], self._max_period)
+            if period is not None:
+                return period, False, newest
+        return None
 
     def _lock(self, period: int, by_index: bool, runs: Sequence[_Run]) -> list[tuple[int, int] | None]:
         if (period, by_index) != (self._period, self._by_index):
@@ -345,21 +286,27 @@ class Cycle:
         for run in runs:
             self._levels[self._position(run) % period].append(run.x)
         self._middles = [median(values) if values else None for values in self._levels]
+        if not by_index and period > 1 and len(runs) < len(self._held):
+            self._place_earlier(len(self._held) - len(runs))
         phases = [self._phase(run) for run in self._held]
         self._held.clear()
         return phases
 
+    def _place_earlier(self, count: int) -> None:
+        """Runs before those that showed the period: lines may have been lost between them."""
+        earlier = self._held[:count][::-1]
+        for run, slip in zip(earlier, cheapest_slips([self._distances(run) for run in earlier]), strict=True):
+            run.shift += slip
+
     def _search_rarely(self, run: _Run) -> list[tuple[int, int] | None]:
         self._until_search -= 1
         if self._until_search <= 0 and run.counts:
-            recent = list(self._recent)
-            for length in (12, 24, len(recent)):
-                runs = recent[-length:]
-                found = (1, self._by_index) if is_narrow([r.x for r in runs]) else self._discover(runs)
-                if found is not None:
-                    self._lock(*found, runs)
-                    return [self._phase(run)]
-            self._patience = min(2 * self._patience, 1024)
+            runs = list(self._recent)
+            found = (1, self._by_index, runs[-12:]) if is_narrow([r.x for r in runs[-12:]]) else self._discover(runs)
+            if found is not None:
+                self._lock(*found)
+                return [self._phase(run)]
+            self._patience = min(2 * self._patience, 256)
             self._until_search = self._patience
         return [None]
 

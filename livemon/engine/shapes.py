@@ -15,9 +15,12 @@ OVERLAP_TOLERANCE = 1.02
 """Parts may exceed their total by 2 % (rounding in the line) before they count as overlapping."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Shape:
-    """Stage names of one kind of line with their roles, and where each role stands."""
+    """Stage names of one kind of line with their roles, and where each role stands.
+
+    A table makes one of each kind, so it is told apart by identity: it is a key on every record's path.
+    """
 
     names: tuple[str, ...]
     roles: tuple[str, ...]

@@ -82,7 +82,7 @@ class StageTotals:
         self._joins: OrderedDict[tuple[Group, str, str], float] = OrderedDict()
         self._steps: dict[Group, _Steps] = {}
         self.folded = 0
-        """Records summed up under ``OTHERS``."""
+        """Records summed up under ``OTHERS``, or left out where even the kinds of line are too many."""
 
     def add(self, item: Classified) -> None:
         """Take a classified record."""
@@ -92,6 +92,8 @@ class StageTotals:
             if len(self._rows) >= MAX_STAGES:
                 self.folded += 1
                 key = (OTHERS, item.shape)
+                if key not in self._rows and len(self._rows) >= 2 * MAX_STAGES:
+                    return
             rows = self._rows.setdefault(key, [])
         rows.append(item.values)
         if item.is_warmup:

@@ -192,7 +192,7 @@ class Totals:
         if self._threads.ignored:
             notes.append(f"{self._threads.ignored} readings of further threads are left out: too many threads")
         if self._stages.folded:
-            notes.append(f"{self._stages.folded} records of further classes are summed up as (others)")
+            notes.append(f"{self._stages.folded} records of further classes are summed up as (others) or left out")
         if self._unlisted:
             notes.append(f"{self._unlisted} further gaps, marks or losses are not listed")
         return tuple(notes)

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from livemon.engine.cycle import HOLD, Cycle, discover
+from livemon.engine.cycle import HOLD, Cycle
+from livemon.engine.cycle_fit import discover
 
 THREE = ((48.0, 56.0), (14.0, 20.0), (82.0, 91.0))
 FIVE = ((48.0, 56.0), (14.0, 20.0), (22.0, 27.0), (9.0, 12.0), (82.0, 91.0))

@@ -1,0 +1,107 @@
+"""Whether log durations repeat: the fit of a period, the search for one, signs that there is none, lost lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from livemon.engine.quantiles import median, quantile
+
+GOOD_FIT = 0.75
+NEAR_BEST = 0.05
+NARROW = 0.45
+"""Spread (log) below which runs are taken as one class."""
+ODD, LOSS = 3.0, 2.0
+"""What an odd value and a lost line cost on a path, in distances that still are the same level."""
+
+
+def fit(xs: Sequence[float], positions: Sequence[int], period: int) -> float:
+    """How much of the spread the phases explain: 1 all of it, 0 nothing; see the theory above."""
+    middle = median(xs)
+    spread = sum([abs(x - middle) for x in xs])
+    if spread == 0:
+        return 0.0
+    return 1.0 - residual(xs, positions, period) * len(xs) / spread
+
+
+def residual(xs: Sequence[float], positions: Sequence[int], period: int) -> float:
+    """Mean distance of the values from the median of their phase."""
+    phases: dict[int, list[float]] = {}
+    for x, position in zip(xs, positions, strict=True):
+        phases.setdefault(position % period, []).append(x)
+    left = 0.0
+    for values in phases.values():
+        middle = median(values)
+        left += sum([abs(x - middle) for x in values])
+    return left / len(xs)
+
+
+def discover(xs: Sequence[float], positions: Sequence[int], max_period: int) -> int | None:
+    """The period of log durations at run positions (index or order); ``None`` if there is no cycle in them.
+
+    >>> import math
+    >>> steps = [math.log(v) for v in (17, 86, 52)] * 3
+    >>> discover(steps, range(9), 16)
+    3
+    """
+    fits = {
+        period: fit(xs, positions, period)
+        for period in range(2, max_period + 1)
+        if len(xs) >= max(3 * period, 9) and len({position % period for position in positions}) == period
+    }
+    best = max(fits.values(), default=0.0)
+    if best <= GOOD_FIT:
+        return None
+    return next(period for period, value in fits.items() if value >= best - NEAR_BEST)
+
+
+def has_no_cycle(xs: Sequence[float], positions: Sequence[int], max_period: int, least_pairs: int) -> bool:
+    """Whether no lag up to ``max_period`` brings the values near to themselves.
+
+    A cycle of any period p has small |x[i] - x[i + p]|, long before three cycles are there to fit it.
+    Unknown (false) until every lag has ``least_pairs`` pairs.
+    """
+    middle = median(xs)
+    spread = sum([abs(x - middle) for x in xs]) / len(xs)
+    at = dict(zip(positions, xs, strict=True))
+    for lag in range(max_period, 0, -1):
+        apart = sorted([abs(x - at[k + lag]) for k, x in at.items() if k + lag in at])
+        if len(apart) < least_pairs:
+            return False
+        kept = apart[: len(apart) - len(apart) // 6]  # a spike spoils two pairs of each lag
+        if sum(kept) < 0.5 * spread * len(kept):
+            return False
+    return True
+
+
+def is_narrow(xs: Sequence[float]) -> bool:
+    """Whether values are one class: no spread worth telling apart (from 12 values on, outliers are left out)."""
+    ordered = sorted(xs)
+    if len(ordered) < 12:
+        return len(ordered) >= 6 and ordered[-1] - ordered[0] < NARROW
+    return quantile(ordered, 0.9) - quantile(ordered, 0.1) < NARROW
+
+
+def cheapest_slips(costs: Sequence[Sequence[float]]) -> list[int]:
+    """By how many phases each run has slipped, along the cheapest path that starts unslipped.
+
+    Args:
+        costs: For each run, in order, its distance from the level of every slip (at most ``ODD``);
+            each change of the slip costs ``LOSS``, a little more the further it goes.
+
+    >>> cheapest_slips([(0, 3, 3), (3, 0, 3), (3, 0, 3)])
+    [0, 1, 1]
+    >>> cheapest_slips([(0, 3, 3), (3, 0, 3), (0, 3, 3)])
+    [0, 0, 0]
+    """
+    period = len(costs[0])
+    paths: dict[int, tuple[float, tuple[int, ...]]] = {0: (0.0, ())}
+    for run in costs:
+        step: dict[int, tuple[float, tuple[int, ...]]] = {}
+        for slip in range(period):
+            cost, path = min(
+                (cost + (LOSS + 0.01 * ((slip - before) % period) if slip != before else 0.0), path)
+                for before, (cost, path) in paths.items()
+            )
+            step[slip] = cost + run[slip], (*path, slip)
+        paths = step
+    return list(min(paths.values())[1])
