@@ -104,7 +104,7 @@ class FrameApp(App[int]):
         self.feed.fps = settings.fps
         for screen in self.screen_stack:
             if isinstance(screen, BaseScreen):
-                screen.canvas.repaint(self.looks)
+                screen.canvas.repaint(self.looks, self.glyphs)
         self.redraw()
 
     # Life.
@@ -112,8 +112,20 @@ class FrameApp(App[int]):
     def on_mount(self) -> None:
         """Start the feed once there is a screen to draw on."""
         self._handle_signals()
+        self.app_resume_signal.subscribe(self, self._resumed)
         self.feed.start()
         self.ask_for_frame()
+
+    def _resumed(self, _: object) -> None:
+        """Back from the background: the terminal shows nothing of ours any more."""
+        self.repaint()
+
+    def repaint(self) -> None:
+        """Write the whole screen again."""
+        screen = self.screen
+        if isinstance(screen, BaseScreen):
+            screen.canvas.repaint()
+        screen.refresh()
 
     def _handle_signals(self) -> None:
         import asyncio
@@ -192,6 +204,8 @@ class FrameApp(App[int]):
         if is_first:
             source = self.feed.source
             self.is_live = source is not None and source.is_live
+            if not self.is_live and snapshot.end_ns - snapshot.start_ns < snapshot.span_ns:
+                self.set_view(replace(self.view, span_s=None))
             if not self.is_live and self.settings.speed is not None:
                 self.set_view(replace(self.view, at_ns=snapshot.start_ns, speed=self.settings.speed))
 

@@ -30,10 +30,7 @@ class LivemonApp(FrameApp):
 
     def act_redraw(self) -> None:
         """Draw everything again."""
-        screen = self.screen
-        if isinstance(screen, BaseScreen):
-            screen.canvas.repaint()
-        self.screen.refresh()
+        self.repaint()
 
     # Time.
 

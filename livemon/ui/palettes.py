@@ -46,7 +46,7 @@ STYLES: dict[str, tuple[str, str]] = {
 
 DARK = Palette(
     "dark", "#101418", "#d8dee6", "#26323f", "#1b232c", "#1b232c",
-    {"muted": "#8b98a8", "accent": "#6cb6ff", "ok": "#57c98a", "warn": "#f0b43c", "crit": "#ff7b72", "spark": "#7fb2e5",
+    {"muted": "#95a2b2", "accent": "#6cb6ff", "ok": "#57c98a", "warn": "#f0b43c", "crit": "#ff7b72", "spark": "#7fb2e5",
      "mark": "#d2a8ff", "class0": "#58b2ff", "class1": "#ffa657", "class2": "#c8a6f5"},
 )  # fmt: skip
 LIGHT = Palette(

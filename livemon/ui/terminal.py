@@ -67,8 +67,8 @@ def wants_ascii(environ: Mapping[str, str]) -> bool:
     language = environ.get("LC_ALL") or ""
     if not language:
         kind = environ.get("LC_CTYPE", "")
-        # Python itself sets LC_CTYPE to C.UTF-8 under LANG=C, which says nothing about the terminal.
-        is_coerced = kind in ("C.UTF-8", "C.utf8", "UTF-8") and environ.get("LANG") in ("C", "POSIX")
+        # Python itself sets LC_CTYPE to C.UTF-8 when LANG names no locale it has: LANG then tells more.
+        is_coerced = kind in ("C.UTF-8", "C.utf8", "UTF-8") and bool(environ.get("LANG"))
         language = environ.get("LANG", "") if is_coerced or not kind else kind
     if not language:
         return False

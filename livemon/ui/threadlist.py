@@ -49,7 +49,7 @@ class ThreadList:
     def ordered(
         self, rows: Sequence[ThreadRow], key: str, *, is_reversed: bool, at_ns: int | None, involved: AbstractSet[int]
     ) -> list[ThreadRow]:
-        """The rows in order; those taking part in the shown episode first. ``at_ns`` is ``None`` while standing still."""
+        """The rows in order, those of the shown episode first; ``at_ns`` is ``None`` while standing still."""
         is_stale = at_ns is None or not 0 <= at_ns - self._sorted_ns < RESORT_NS
         if is_stale or self._sorted_for != (key, is_reversed):
             known = sorted(rows, key=lambda row: sort_key(row, key))

@@ -273,12 +273,11 @@ async def test_every_key_of_the_table_leaves_a_whole_screen(size: tuple[int, int
         for action in ACTIONS:
             if action.id in ("quit", "suspend"):
                 continue
-            for key in action.keys:
-                await pilot.press(key)
-                await settle(app, pilot)
+            for key in action.keys[:1]:
+                await press(app, pilot, key)
                 assert len(lines(app)) == size[1], action.id
                 if app.screen.prompt is not None:  # type: ignore[attr-defined]
-                    await pilot.press("escape")
+                    await press(app, pilot, "escape")
             if len(app.screen_stack) > 2:
                 await press(app, pilot, "escape")
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rich.cells import cell_len
+
 
 @dataclass(frozen=True, slots=True)
 class Glyphs:
@@ -39,11 +41,23 @@ class Glyphs:
 
     def ascii_only(self, text: str) -> str:
         """Prose with signs of ours replaced, when this set is ASCII."""
-        if self.more != "~" or text.isascii():
+        if not self.is_ascii or text.isascii():
             return text
         for sign, plain in _PROSE:
             text = text.replace(sign, plain)
         return text.encode("ascii", "replace").decode("ascii")
+
+
+    @property
+    def is_ascii(self) -> bool:
+        """Whether this set is pure ASCII."""
+        return self.more == "~"
+
+    def cells_in_ascii(self, text: str) -> str:
+        """Any text in ASCII with the same number of cells: the last look before it goes to the terminal."""
+        if text.isascii():
+            return text
+        return "".join(_CELLS.get(letter, letter if letter.isascii() else "?" * cell_len(letter)) for letter in text)
 
 
 _PROSE = (
@@ -51,6 +65,11 @@ _PROSE = (
     ("←", "<-"), ("↑", "^"), ("↓", "v"), ("±", "+-"), ("÷", "/"), ("“", '"'), ("”", '"'), ("’", "'"), ("−", "-"),
     ("Σ", "sum "), ("Δ", "d "),
 )  # fmt: skip
+
+_CELLS = {sign: plain for sign, plain in _PROSE if len(plain) == 1} | {
+    "→": ">", "←": "<", "≤": "<", "≥": ">", "±": "~", "Σ": "S", "Δ": "d", "─": "-", "▸": ">", "▲": "^", "▼": "v", "▌": "|",
+    "┄": ":", "█": "#", "░": ".", "▀": "^", "‖": "=", "●": "*", "▶": ">", "°": "o",
+}  # fmt: skip
 
 BLOCK = Glyphs(
     blocks="▁▂▃▄▅▆▇█",

@@ -86,9 +86,8 @@ def _grouped(lane: Lane, cells: int) -> list[dict[str, float] | None]:
                 out[place] = _add(None, lane.classes[offset], lane.shares[offset])
         return out
     for offset in range(have):
-        place = (first + offset) * cells // have - (end - cells)
-        if place >= 0:
-            out[place] = _add(out[place], lane.classes[offset], lane.shares[offset])
+        place = max((first + offset) * cells // have - (end - cells), 0)
+        out[place] = _add(out[place], lane.classes[offset], lane.shares[offset])
     return out
 
 

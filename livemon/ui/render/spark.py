@@ -53,9 +53,10 @@ def points(series: Series, count: int) -> list[Point]:
     base = end - count
     for offset in range(have):
         value = high[offset]
-        place = (first + offset) * count // have - base
-        if value is None or place < 0:
+        if value is None:
             continue
+        # What sticks out on the left by part of a point goes into the first one.
+        place = max((first + offset) * count // have - base, 0)
         least = _or(low[offset], value)
         before = out[place]
         out[place] = (least, value) if before is None else (min(before[0], least), max(before[1], value))

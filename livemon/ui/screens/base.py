@@ -52,7 +52,7 @@ class BaseScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         """The canvas."""
-        yield Canvas(self.app.looks)
+        yield Canvas(self.app.looks, self.app.glyphs)
 
     @property
     def canvas(self) -> Canvas:

@@ -32,6 +32,13 @@ MARGIN = 1
 """Cells left of each row, for the selection sign."""
 
 
+def _rank(finding: Finding) -> tuple[bool, bool, float]:
+    """Ongoing first, episodes first; among them the newest, among finalize stages the one that gives most."""
+    if isinstance(finding, HostSlowTransient):
+        return finding.end_ns is not None, False, -finding.start_ns
+    return finding.end_ns is not None, True, -(finding.saving_ms_per_step or 0.0)
+
+
 class OverviewPanels(BaseScreen):
     """What the overview shows; its keys are in ``overview.py``."""
 
@@ -72,7 +79,7 @@ class OverviewPanels(BaseScreen):
         known = snapshot.findings
         if self.is_all_findings and isinstance(self.app.extra, tuple):
             known = self.app.extra
-        return sorted(known, key=lambda f: (f.end_ns is not None, f.kind != "host_slow_transient", -f.start_ns))
+        return sorted(known, key=_rank)
 
     def involved(self, snapshot: Snapshot) -> set[int]:
         """Indices of the threads that the shown episode's causes name."""

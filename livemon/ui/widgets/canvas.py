@@ -12,6 +12,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from livemon.ui.palettes import Styles
+from livemon.ui.render.glyphs import Glyphs
 from livemon.ui.render.line import Row, width
 
 if TYPE_CHECKING:
@@ -59,9 +60,10 @@ class Canvas(Widget):
     DEFAULT_CSS = "Canvas { width: 100%; height: 100%; }"
     can_focus = False
 
-    def __init__(self, styles: Styles) -> None:
+    def __init__(self, styles: Styles, glyphs: Glyphs) -> None:
         super().__init__()
         self._looks = styles
+        self._glyphs = glyphs
         self._rows: list[Row] = []
         self._strips: list[Strip] = []
         self._shape = (0, 0)
@@ -94,10 +96,10 @@ class Canvas(Widget):
         elif pieces:
             self._paint(pieces)
 
-    def repaint(self, styles: Styles | None = None) -> None:
-        """Make everything anew (another theme, a screen that something else wrote on)."""
-        if styles is not None:
-            self._looks = styles
+    def repaint(self, styles: Styles | None = None, glyphs: Glyphs | None = None) -> None:
+        """Make everything anew (another theme or other signs, a screen that something else wrote on)."""
+        self._looks = styles or self._looks
+        self._glyphs = glyphs or self._glyphs
         self._shape = (0, 0)
         self.show(self._rows)
 
@@ -114,7 +116,9 @@ class Canvas(Widget):
         get = self._looks.get
         segments: list[Segment] = []
         left = cells
-        for text, name in line:
+        glyphs = self._glyphs
+        for raw, name in line:
+            text = glyphs.cells_in_ascii(raw) if glyphs.is_ascii else raw
             have = width(text)
             if have > left:
                 break

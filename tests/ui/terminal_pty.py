@@ -1,0 +1,135 @@
+"""A real pseudo-terminal with a real terminal emulator (pyte) at its other end."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import sys
+import termios
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pyte
+
+ROOT = Path(__file__).parents[2]
+_PRIVATE = re.compile(rb"\x1b\[[<>=][0-9;]*[a-z]|\x1b\[\?[0-9;]*\$p|\x1b\]52;[^\x07]*\x07")
+
+
+class Terminal:
+    """Runs a command on a pty of a size and keeps what its screen shows."""
+
+    def __init__(
+        self, width: int = 100, height: int = 30, *, argv: list[str] | None = None, env: dict[str, str] | None = None
+    ) -> None:
+        self.screen = pyte.Screen(width, height)
+        self.stream = pyte.ByteStream(self.screen)
+        self.output = bytearray()
+        self.status: int | None = None
+        settings = {
+            key: value
+            for key, value in os.environ.items()
+            if key not in ("NO_COLOR", "COLORTERM", "COLUMNS", "LINES", "LC_ALL", "LC_CTYPE", "COLORFGBG", "TEXTUAL_DRIVER")
+        }
+        settings |= {"TERM": "xterm-256color", "LANG": "C.UTF-8", "TZ": "UTC", "PYTHONPATH": str(ROOT)}
+        settings |= env or {}
+        argv = argv or [sys.executable, "-m", "tests.ui.run_scripted"]
+        master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
+        self.mode_before = termios.tcgetattr(slave)
+        self.pid = os.fork()
+        if self.pid == 0:
+            os.setsid()
+            fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+            for number in (0, 1, 2):
+                os.dup2(slave, number)
+            os.closerange(3, 256)
+            os.chdir(ROOT)
+            os.execve(argv[0], argv, settings)
+        self.fd = master
+        self.slave = slave
+
+    def __enter__(self) -> Terminal:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            if self.status is None:
+                os.kill(self.pid, signal.SIGKILL)
+                os.waitpid(self.pid, 0)
+        for fd in (self.fd, self.slave):
+            with contextlib.suppress(OSError):
+                os.close(fd)
+
+    def read(self, seconds: float = 0.05) -> int:
+        """Take in output for up to some time; returns how many bytes came."""
+        end = time.monotonic() + seconds
+        count = 0
+        while (left := end - time.monotonic()) > 0:
+            if not select.select([self.fd], [], [], left)[0]:
+                break
+            try:
+                data = os.read(self.fd, 1 << 16)
+            except OSError:
+                break
+            count += len(data)
+            self.output += data
+            self.stream.feed(_PRIVATE.sub(b"", data))
+        return count
+
+    def until(self, condition: Callable[[], object], seconds: float = 15.0) -> None:
+        """Read until something holds."""
+        end = time.monotonic() + seconds
+        while not condition():
+            if time.monotonic() > end:
+                raise AssertionError("it never came true; the screen:\n" + self.text())
+            self.read(0.02)
+            self._reap()
+
+    def wait_for(self, words: str) -> None:
+        self.until(lambda: words in self.text())
+
+    def text(self) -> str:
+        return "\n".join(line.rstrip() for line in self.screen.display)
+
+    def type(self, keys: str) -> None:
+        os.write(self.fd, keys.encode())
+
+    def resize(self, width: int, height: int) -> None:
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
+        self.screen.resize(height, width)
+
+    def signal(self, number: int) -> None:
+        os.kill(self.pid, number)
+
+    def _reap(self) -> None:
+        if self.status is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                self.status = os.waitstatus_to_exitcode(status)
+
+    def ended(self, seconds: float = 15.0) -> int:
+        """Wait for its end and take in the rest of its output; the exit code."""
+        self.until(lambda: self.status is not None, seconds)
+        self.read(0.2)
+        assert self.status is not None
+        return self.status
+
+    def mode(self) -> list[object]:
+        """The line discipline as it is now."""
+        return termios.tcgetattr(self.slave)
+
+    def modes_left_on(self) -> list[int]:
+        """Private modes that were switched on and never off again."""
+        state: dict[int, bool] = {}
+        for numbers, what in re.findall(rb"\x1b\[\?([0-9;]+)([hl])", bytes(self.output)):
+            for number in numbers.split(b";"):
+                state[int(number)] = what == b"h"
+        # 7 (line wrap) and 25 (cursor) are on in a terminal at rest.
+        return [number for number, is_on in state.items() if is_on != (number in (7, 25))]
