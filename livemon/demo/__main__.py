@@ -70,7 +70,8 @@ def _serve(options: argparse.Namespace) -> None:
         if options.scenario != "finalize":
             neighbour = _start_part("neighbour", options.scenario)
             parts.append(neighbour)
-            Episodes(neighbour, (os.getpid(), kernels.pid), options.truth).start()
+            squeezed = (os.getpid(),) if options.scenario == "transient" else (os.getpid(), kernels.pid)
+            Episodes(neighbour, squeezed, options.truth).start()
         _wait(options.duration, kernels)
     finally:
         for part in parts:
