@@ -10,9 +10,11 @@ import time
 
 import pytest
 
+from livemon.collect.capabilities import probe
 from livemon.collect.portable import PortableSampler, capabilities
 from livemon.collect.portable_ledger import Ledger, RawThread
-from livemon.collect.threads import SamplingOptions
+from livemon.collect.threads import SamplingOptions, open_sampler
+from livemon.collect.topology import read_topology
 from livemon.model.errors import TargetError
 from livemon.model.samples import UNKNOWN, TargetEvent, ThreadGone, ThreadInfo, ThreadTick
 
@@ -49,6 +51,18 @@ def test_children_and_their_end() -> None:
     finally:
         child.kill()
         child.wait()
+
+
+def test_other_systems_get_the_sampler_that_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "freebsd14")
+    assert isinstance(open_sampler([os.getpid()]), PortableSampler)
+    assert {c.name for c in probe()} == {c.name for c in capabilities()}
+    assert "freebsd14" in read_topology().class_source
+    monkeypatch.setattr(sys, "platform", "darwin")
+    with pytest.raises(TargetError, match="libSystem"):
+        open_sampler([os.getpid()])
+    assert "libSystem" in read_topology().class_source
+    assert [c.available for c in probe()] == [False]
 
 
 def test_no_such_process() -> None:
