@@ -25,6 +25,7 @@ _SEPARATOR = "\x1f"
 _JOINED, _TEXT_JSON, _TEXT_SAME = 0, 1, 2
 _SCALES = (1, 100, 1000, 1_000_000)
 _DOUBLES = len(_SCALES)
+_to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _IS_BIG_ENDIAN = sys.byteorder == "big"
 
 
@@ -89,7 +90,7 @@ def get_bytes(cursor: Cursor) -> bytes:
 
 def put_json(out: bytearray, value: object) -> None:
     """Append a JSON value; every ``str`` comes back as it was, lone surrogates of odd file names too."""
-    put_bytes(out, json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass"))
+    put_bytes(out, _to_json(value).encode("utf-8", "surrogatepass"))
 
 
 def get_json(cursor: Cursor) -> Any:

@@ -136,10 +136,8 @@ def main() -> None:
         read = subprocess.run([sys.executable, "-c", READ, str(path)], capture_output=True, text=True, check=True)
         opened_s, read_s, count, worst_s, rss_mb = map(float, read.stdout.split())
     tick_s = TICK_NS / 1e9
-    print(
-        f"append                 {appending / ticks * 1e3:8.3f} ms CPU a tick ({appending / ticks / tick_s:.2%} of a core)"
-    )
-    print(f"maintain               {maintaining / ticks * 1e3:8.3f} ms CPU a tick ({maintaining / ticks / tick_s:.2%})")
+    for name, spent in (("append", appending), ("maintain", maintaining)):
+        print(f"{name:22} {spent / ticks * 1e3:8.3f} ms CPU a tick ({spent / ticks / tick_s:.2%} of a core)")
     print(f"longest step           {slowest * 1e3:8.1f} ms")
     print(f"close                  {closing * 1e3:8.1f} ms")
     print(f"disk                   {size / 1e6 / hours:8.1f} MB an hour")
