@@ -219,3 +219,25 @@ def test_sigkill_at_any_moment_loses_no_append_that_was_made(tmp_path: Path, aft
     assert found == written[: len(found)]
     assert len(found) >= len(flat(recording(2000)[:done]))
     assert "not closed cleanly" in damage[0]
+
+
+def test_readers_beside_a_recorder_at_full_speed_see_every_sample_once_in_order(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", RECORDER + "writer.close()", str(tmp_path / "s")], stdout=subprocess.PIPE, text=True
+    ) as recorder:
+        assert recorder.stdout is not None
+        recorder.stdout.readline()
+        readers = [SessionReader(tmp_path / "s") for _ in range(2)]
+        got: list[list[Sample]] = [[], []]
+        lines = iter(recorder.stdout)
+        for number, _ in enumerate(lines):
+            for at, every in enumerate((1, 41)):
+                if number % every == 0:
+                    got[at] += readers[at].read_new()
+    assert recorder.returncode == 0
+    written = flat(recording(2000))
+    for reader, samples in zip(readers, got, strict=True):
+        samples += reader.read_new()
+        assert samples == written
+        assert reader.damage == ()
+        reader.close()
