@@ -33,7 +33,7 @@ from enum import Enum, auto
 from livemon.engine.cycle_fit import NARROW, ODD, cheapest_slips, discover, has_no_cycle, is_narrow, residual
 from livemon.engine.quantiles import median
 
-HOLD = 56
+HOLD = 64
 """Runs held at most before the answer is: no cycle."""
 STEADY = 0.25
 """Mean distance (log) from the phase medians below which the old period holds at new levels."""
@@ -91,6 +91,7 @@ class Cycle:
         self._middles: list[float | None] = []
         self._misfits: deque[bool] = deque()
         self._shift = 0
+        self._back_slips = 0
         self._order = 0
         self._patience = 8
         self._until_search = 8
@@ -147,21 +148,41 @@ class Cycle:
             return [self._phase(run)]
         is_misfit = not self._fits(run, self._position(run) % self._period)
         self._misfits.append(is_misfit)
-        if len(self._misfits) > 4 * self._period:
+        if len(self._misfits) > max(4 * self._period, 24):
             self._misfits.popleft()
         if not is_misfit and not self._held:
             self._learn(run)
             return [self._phase(run)]
         self._held.append(run)
         if not self._by_index and self._slipped():
-            return self._release()
+            return self._relocked(run) or self._release()
         if not is_misfit:
-            return self._release()  # a single odd run, or one phase at a new level
-        full = len(self._misfits) >= 4 * self._period and self._period > 1
-        if len(self._held) > self._period or (full and sum(self._misfits) >= 0.4 * len(self._misfits)):
+            return self._relocked(run) or self._release()  # a single odd run, or one phase at a new level
+        if len(self._held) > self._period or self._misses_often():
             self._state = _State.BROKEN
             return self._settle()
         return []
+
+    def _misses_often(self) -> bool:
+        """Whether so many of the last four cycles do not fit that it can't be one phase's new level."""
+        newest = list(self._misfits)[-4 * self._period :]
+        return self._period > 1 and len(newest) == 4 * self._period and sum(newest) >= 0.4 * len(newest)
+
+    def _relocked(self, run: _Run) -> list[tuple[int, int] | None]:
+        """Look again when the pattern fits with too many exceptions, and lock what is found instead.
+
+        Such are: every sixth run of a "single" class is odd; lines without an index seem to come twice,
+        as they do when the cycle is longer than was thought.
+        """
+        is_doubtful = self._period == 1 and sum(self._misfits) >= 4
+        if not is_doubtful and self._back_slips < 2:
+            return []
+        self._misfits.clear()
+        self._back_slips = 0
+        found = self._discover(list(self._recent))
+        if found is None or (found[0], found[1]) == (self._period, self._by_index):
+            return []
+        return self._lock(*found)
 
     def _fits(self, run: _Run, phase: int) -> bool:
         level = self._middles[phase]
@@ -192,6 +213,10 @@ class Cycle:
             run.shift += slip
         self._shift += slips[-1]
         self._misfits.clear()
+        if self._period > 2 and slips[-1] > self._period // 2:
+            self._back_slips += 1
+        elif self._order % (8 * self._period) == 0:
+            self._back_slips = 0
         return True
 
     def _distances(self, run: _Run) -> list[float]:
@@ -245,12 +270,11 @@ class Cycle:
         return self._period > 1 and median(xs) < lowest + SAME_LEVEL
 
     def _is_aperiodic(self, runs: Sequence[_Run]) -> bool:
-        """Whether it is clear that there is no cycle; lost lines without an index make that harder to say."""
-        xs = [run.x for run in runs]
+        """Whether it is clear that there is no cycle; without an index, lost lines may hide one."""
         indexes = [run.index for run in runs if run.index is not None]
-        if len(set(indexes)) == len(runs):
-            return has_no_cycle(xs, indexes, self._max_period, 6)
-        return has_no_cycle(xs, [run.order for run in runs], self._max_period, 24)
+        if len(set(indexes)) < len(runs):
+            return False
+        return has_no_cycle([run.x for run in runs], indexes, self._max_period, 6)
 
     def _discover(self, runs: Sequence[_Run]) -> tuple[int, bool, Sequence[_Run]] | None:
         """Period, whether it goes by the index, and the runs that show it."""
@@ -265,7 +289,9 @@ class Cycle:
         # Without an index a lost line spoils what lies before it, so the newest runs are looked at by themselves.
         for length in sorted(lengths):
             newest = runs[-length:]
-            period = discover([run.x for run in newest], [run.order for run in newest], self._max_period)
+            period = discover(
+                [run.x for run in newest], [run.order for run in newest], self._max_period, is_strict=True
+            )
             if period is not None:
                 return period, False, newest
         return None
@@ -280,6 +306,7 @@ class Cycle:
         elif self._state is _State.BROKEN:
             self._align(runs)
         self._state = _State.LOCKED
+        self._back_slips = 0
         self._period, self._by_index = period, by_index
         self._levels = [deque(maxlen=_LEVEL_RUNS) for _ in range(period)]
         self._misfits.clear()
@@ -306,7 +333,7 @@ class Cycle:
             if found is not None:
                 self._lock(*found)
                 return [self._phase(run)]
-            self._patience = min(2 * self._patience, 256)
+            self._patience = min(self._patience + self._patience // 2, 256)
             self._until_search = self._patience
         return [None]
 

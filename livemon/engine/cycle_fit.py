@@ -10,8 +10,9 @@ GOOD_FIT = 0.75
 NEAR_BEST = 0.05
 NARROW = 0.45
 """Spread (log) below which runs are taken as one class."""
-ODD, LOSS = 3.0, 2.0
-"""What an odd value and a lost line cost on a path, in distances that still are the same level."""
+ODD, LOSS, MORE_LOST = 3.0, 2.0, 0.25
+"""What an odd value, a lost line and each further line lost with it cost on a path, in distances that are
+still the same level."""
 
 
 def fit(xs: Sequence[float], positions: Sequence[int], period: int) -> float:
@@ -35,19 +36,26 @@ def residual(xs: Sequence[float], positions: Sequence[int], period: int) -> floa
     return left / len(xs)
 
 
-def discover(xs: Sequence[float], positions: Sequence[int], max_period: int) -> int | None:
+def discover(xs: Sequence[float], positions: Sequence[int], max_period: int, *, is_strict: bool = False) -> int | None:
     """The period of log durations at run positions (index or order); ``None`` if there is no cycle in them.
+
+    Args:
+        xs: Log durations.
+        positions: Run indexes, or the order of the lines.
+        max_period: The longest period looked for.
+        is_strict: Allow for the medians being taken from the same few values: for searches that try
+            many stretches.
 
     >>> import math
     >>> steps = [math.log(v) for v in (17, 86, 52)] * 3
     >>> discover(steps, range(9), 16)
     3
     """
-    fits = {
-        period: fit(xs, positions, period)
-        for period in range(2, max_period + 1)
-        if len(xs) >= max(3 * period, 9) and len({position % period for position in positions}) == period
-    }
+    fits = {}
+    for period in range(2, max_period + 1):
+        if len(xs) >= max(3 * period, 9) and len({position % period for position in positions}) == period:
+            unexplained = 1.0 - fit(xs, positions, period)
+            fits[period] = 1.0 - unexplained * (len(xs) / (len(xs) - period) if is_strict else 1.0)
     best = max(fits.values(), default=0.0)
     if best <= GOOD_FIT:
         return None
@@ -85,8 +93,7 @@ def cheapest_slips(costs: Sequence[Sequence[float]]) -> list[int]:
     """By how many phases each run has slipped, along the cheapest path that starts unslipped.
 
     Args:
-        costs: For each run, in order, its distance from the level of every slip (at most ``ODD``);
-            each change of the slip costs ``LOSS``, a little more the further it goes.
+        costs: For each run, in order, its distance from the level of every slip (at most ``ODD``).
 
     >>> cheapest_slips([(0, 3, 3), (3, 0, 3), (3, 0, 3)])
     [0, 1, 1]
@@ -99,7 +106,7 @@ def cheapest_slips(costs: Sequence[Sequence[float]]) -> list[int]:
         step: dict[int, tuple[float, tuple[int, ...]]] = {}
         for slip in range(period):
             cost, path = min(
-                (cost + (LOSS + 0.01 * ((slip - before) % period) if slip != before else 0.0), path)
+                (cost + (LOSS + MORE_LOST * ((slip - before - 1) % period) if slip != before else 0.0), path)
                 for before, (cost, path) in paths.items()
             )
             step[slip] = cost + run[slip], (*path, slip)
