@@ -28,7 +28,6 @@ POLL_S = 0.05
 class Outcome:
     """What a watch came to."""
 
-    has_records: bool = False
     has_ticks: bool = False
     target_end: str = ""
     """How the last process of the target ended, in words; empty while one runs."""
@@ -36,6 +35,11 @@ class Outcome:
     records: int = 0
     malformed: int = 0
     lost: int = 0
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing could be observed at all."""
+        return not (self.records or self.has_ticks)
 
 
 class Headless:
@@ -97,14 +101,13 @@ class Headless:
         self._bounds = (self._bounds[0] if self._bounds else first, last)
         for sample in samples:
             if isinstance(sample, TimingRecord):
-                self._outcome.has_records = True
+                self._outcome.records += 1
             elif isinstance(sample, ThreadTick):
                 self._outcome.has_ticks = True
             elif isinstance(sample, ClockAnchor):
                 self._anchors.append((sample.mono_ns, sample.wall_ns))
             elif isinstance(sample, LogCount):
                 self._outcome.lines += sample.lines
-                self._outcome.records += sample.records
                 self._outcome.malformed += sample.malformed
             elif isinstance(sample, Lost):
                 self._outcome.lost += 1

@@ -133,11 +133,16 @@ def run(recorder: Recorder, control: Control, signals: Signals, config: Recordin
     if control.fd is not None:
         poller.register(control.fd, select.POLLIN | select.POLLHUP)
     watched: set[int] = set()
+    trouble = ""
     end_ns = None if config.duration_s is None else clock.monotonic_ns() + round(config.duration_s * 1e9)
     reason = ""
     try:
         while not reason:
             recorder.step()
+            if recorder.trouble != trouble:
+                trouble = recorder.trouble
+                # A session that can't be written can't tell the viewers either.
+                _answer({"trouble": trouble})
             watched = _watch_pipes(poller, watched, recorder.waitable_fds)
             wait_ms = recorder.wait_ns(clock.monotonic_ns()) / 1e6
             for fd, _ in poller.poll(wait_ms):
@@ -194,7 +199,8 @@ def _read_config(arguments: list[str]) -> tuple[Control, RecordingConfig]:
 
 
 def _answer(values: dict[str, Any]) -> None:
-    """Tell the caller; it may be gone by now."""
+    """Tell the caller; it may be gone by now, or not listening."""
+    os.set_blocking(1, False)
     with contextlib.suppress(OSError):
         os.write(1, json.dumps(values).encode() + b"\n")
 

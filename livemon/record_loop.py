@@ -115,6 +115,11 @@ class Recorder:
         return targets, sampler
 
     @property
+    def trouble(self) -> str:
+        """Why the session can't be written at the moment; empty when it can."""
+        return self._writer.problem or ""
+
+    @property
     def waitable_fds(self) -> tuple[int, ...]:
         """Pipes whose readiness means new lines."""
         return self._logs.logs.waitable_fds

@@ -12,7 +12,7 @@ from livemon.parse.options import ParseOptions
 
 DEFAULT_INTERVAL_NS = 100_000_000
 DEFAULT_MAX_BYTES = 512 << 20
-DEFAULT_MAX_CPU_PERCENT = 5.0
+DEFAULT_MAX_CPU_PERCENT = 10.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal
 
 from livemon.collect.child import FORWARDED, Child, shell_status
 from livemon.collect.logs import LogRequest
-from livemon.model.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_TARGET, SessionError, UsageError
+from livemon.model.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_TARGET, SessionError
 from livemon.recording_config import RecordingConfig
 from livemon.watch_options import WatchOptions
 from livemon.watch_processes import RecorderProcess
@@ -170,7 +170,7 @@ class _Watching:
             return EXIT_INTERRUPTED if self._interrupted == signal.SIGINT else 128 + self._interrupted
         if self._watched.is_ours:
             return EXIT_OK
-        if not (outcome.has_records or outcome.has_ticks):
+        if outcome.is_empty:
             say("nothing could be observed")
             return EXIT_TARGET
         if outcome.target_end and not self._is_time_over:
@@ -183,14 +183,23 @@ class _Watching:
         failure = self._recorder.failure()
         if failure:
             say(f"the recorder {failure}; what was recorded until then can be read")
-        if not self._options.no_record and (outcome.has_records or outcome.has_ticks):
+        if not self._options.no_record and not outcome.is_empty:
             say(f"recorded in {self._recorder.session_path}")
 
     def _is_over(self) -> bool:
         """Whether nothing more will be recorded."""
         if self._interrupted is not None and self._child is None and self._recorder.is_running:
             self._recorder.stop()
+        self._say_troubles()
         return not self._recorder.is_running
+
+    def _say_troubles(self) -> None:
+        """What the recorder can't write into the session, because it can't write the session."""
+        for trouble in self._recorder.troubles():
+            if trouble:
+                say(f"warning: the session can't be written ({trouble}); what comes meanwhile may be lost")
+            else:
+                say("the session can be written again")
 
     @contextlib.contextmanager
     def signals(self) -> Iterator[None]:
@@ -239,6 +248,7 @@ class _Watching:
         # A command's last lines are still to be read; the recorder ends by itself a second after it.
         if child is None or not self._recorder.wait(3.0):
             self._recorder.stop()
+        self._say_troubles()
         self._recorder.dispose()
         if self._exporter is not None:
             self._exporter.stop()
@@ -336,35 +346,3 @@ def _check_terminal() -> None:
     from livemon.ui.terminal import check_terminal
 
     check_terminal(os.environ)
-
-
-def requests_for(paths: list[str], *, reads_stdin: bool, from_start: bool) -> tuple[LogRequest, ...]:
-    """What to follow, from paths, globs and ``-``.
-
-    Raises:
-        UsageError: a path can't be a log, or standard input is a terminal.
-    """
-    requests = [_request(path, from_start) for path in paths]
-    if reads_stdin:
-        if os.isatty(0):
-            raise UsageError("standard input is a terminal", "pipe the log into livemon: serve 2>&1 | livemon watch -")
-        requests.append(LogRequest("standard input", fd=os.dup(0)))
-    return tuple(requests)
-
-
-def _request(path: str, from_start: bool) -> LogRequest:
-    where = Path(path)
-    if where.is_dir():
-        raise UsageError(f"{path} is a folder", f"name the log in it, or all of them: --log '{path.rstrip('/')}/*.log'")
-    if path.startswith(("/dev/fd/", "/proc/self/fd/")):
-        try:
-            return LogRequest(path, fd=os.open(path, os.O_RDONLY))
-        except OSError as error:
-            raise UsageError(f"{path} can't be read: {error.strerror}") from error
-    if where.exists() and not os.access(path, os.R_OK):
-        raise UsageError(f"{path} may not be read", "run livemon as a user that may, or: chmod a+r the log")
-    from livemon.collect.logs import is_glob
-
-    if not is_glob(path) and not where.exists() and not where.parent.is_dir():
-        raise UsageError(f"there is no folder {where.parent}", f"check the path of the log {where.name}")
-    return LogRequest(str(where.absolute()), from_start=from_start)

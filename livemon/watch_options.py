@@ -9,6 +9,7 @@ from typing import Any
 
 from livemon.model.errors import UsageError
 from livemon.parse.options import ParseOptions, add_parse_arguments, options_from
+from livemon.recording_config import DEFAULT_MAX_CPU_PERCENT
 
 THEMES = ("auto", "dark", "light", "high-contrast", "ansi", "mono")
 LEAST_INTERVAL_MS = 10
@@ -33,7 +34,7 @@ class WatchOptions:
     mark_patterns: tuple[str, ...] = ()
     metrics_urls: tuple[str, ...] = ()
     counters: bool = True
-    max_cpu_percent: float = 5.0
+    max_cpu_percent: float = DEFAULT_MAX_CPU_PERCENT
     prometheus: str | None = None
     otlp: str | None = None
     web: str | None = None

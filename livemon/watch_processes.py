@@ -170,6 +170,19 @@ class RecorderProcess(ToldProcess):
         """
         self.session_path = self.start(config.to_json())["session"]
 
+    def troubles(self) -> list[str]:
+        """What the recorder said since the last call of a session that can't be written (``""``: it can again)."""
+        pipe = self._process.stdout
+        if pipe is None or pipe.closed:
+            return []
+        said = []
+        while select.select([pipe.fileno()], [], [], 0)[0]:
+            data = os.read(pipe.fileno(), 65536)
+            if not data:
+                break
+            said += [json.loads(line).get("trouble", "") for line in data.splitlines()]
+        return said
+
     def tell(self, message: dict[str, Any]) -> None:
         """Send it a message (see ``Recorder.take_messages``)."""
         self.send(json.dumps(message))

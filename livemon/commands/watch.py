@@ -7,7 +7,8 @@ import argparse
 from livemon.collect.processes import describe, find_by_name
 from livemon.model.errors import TargetError, UsageError
 from livemon.model.facts import Target
-from livemon.watch import Watched, requests_for, watch
+from livemon.watch import Watched, watch
+from livemon.watch_logs import requests_for
 from livemon.watch_options import add_watch_arguments, watch_options
 
 
