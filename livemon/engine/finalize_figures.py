@@ -18,6 +18,7 @@ from livemon.model.findings import OversizedFinalize, Severity
 CRITICAL_SHARE = 0.10
 """A class's finalize stage that takes this share of the step is critical."""
 BASE_RUNS = 32
+FIRM_BASE_RUNS = 8
 OVERLAP = 1.1
 """Totals that exceed the wall time by more than this are of units that overlap in time."""
 MOST_LOST = 1.5
@@ -180,10 +181,13 @@ def is_other_level(runs: list[Run], base: list[float], factor: float, needed: in
     """How many of the newest runs are at another level than ``base``; 0 if it has not changed.
 
     All but a few of ``runs`` must be off by ``factor`` on the same side, and by more than the base
-    itself scatters: a heavy tail is not a new level.
+    itself scatters: a heavy tail is not a new level. A base of a few runs says little of its scatter,
+    so the factor is then doubled.
     """
     if len(base) < 3:
         return 0
+    if len(base) < FIRM_BASE_RUNS:
+        factor *= 2
     middle = median(base)
     scatter = median([abs(value - middle) for value in base])
     up = [run.value_ms > max(middle * factor, middle + 3 * scatter) for run in runs]

@@ -52,7 +52,9 @@ class SpeedupWatch:
         tau, ready = block.tau[rows], block.ready[rows]
         clocks = (tau - np.minimum(block.wall[rows], tau), block.start[rows])
         few = np.isin(block.kind_of_row[rows], [k for k, b in enumerate(maker.baselines) if len(b.used) < 3])
-        sums = self._sum.run(evidence, evidence > 0, ready, few & ready)
+        shape = evidence.shape
+        told, of_few = (np.broadcast_to(flags[:, None], shape) for flags in (ready, few & ready))
+        sums = self._sum.run(evidence, evidence > 0, told, of_few)
         enough = np.where(2 * sums.counts[2] > sums.counts[1], _LEVEL_FEW_STAGES, _LEVEL)
         hit: Flags = np.asarray(
             (sums.level >= enough)

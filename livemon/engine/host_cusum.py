@@ -58,25 +58,24 @@ class Cusum:
             count[:] = 0
 
     def run(self, x: npt.NDArray[np.int32], *things: npt.NDArray[np.bool_]) -> Sums:
-        """Work through a batch: x (rows, columns), things (rows,) or (rows, columns)."""
-        rows = len(x)
+        """Work through a batch: x and things are (rows, columns)."""
+        rows, columns = x.shape
         total = np.cumsum(x, axis=0, dtype=np.int64)
         total += self.level
-        lowest = np.minimum.accumulate(np.minimum(total, 0), axis=0)
+        lowest = np.minimum.accumulate(total, axis=0)
+        np.minimum(lowest, 0, out=lowest)
         level = total - lowest
-        number = np.arange(rows)[:, None]
-        zero = np.maximum.accumulate(np.where(level == 0, number, -1), axis=0)
+        zero = np.where(level == 0, np.arange(rows)[:, None], -1)
+        np.maximum.accumulate(zero, axis=0, out=zero)
         goes_on = zero < 0  # the run began before this batch, if there is one
-        first = np.where(goes_on & (self.level > 0), -1, zero + 1)
+        first = zero + 1
+        first[goes_on & (self.level > 0)] = -1
+        before = np.maximum(zero, 0)
+        number = np.arange(columns)
         counts = []
-        columns = np.arange(x.shape[1])
         for thing, carried in zip(things, self.counts, strict=True):
-            tally = np.cumsum(thing if thing.ndim == 2 else thing[:, None], axis=0, dtype=np.int64)
-            if tally.shape[1] == 1:
-                before = np.where(goes_on, 0, tally[np.maximum(zero, 0), 0])
-            else:
-                before = np.where(goes_on, 0, tally[np.maximum(zero, 0), columns])
-            count = tally - before + np.where(goes_on, carried, 0)
+            count = np.cumsum(thing, axis=0, dtype=np.int64)
+            count -= np.where(goes_on, -carried, count[before, number])
             counts.append(count)
         return Sums(level, first, counts)
 

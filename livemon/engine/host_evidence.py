@@ -65,10 +65,9 @@ class Block:
     def __len__(self) -> int:
         return len(self.arrival)
 
-    @property
-    def mixed(self) -> Evidence32:
+    def mixed(self, rows: slice) -> Evidence32:
         """Evidence for a slowdown that hits a part of the units, (rows, WAYS)."""
-        return _MIXED[self.unit - CLIP_DOWN]
+        return _MIXED[self.unit[rows] - CLIP_DOWN]
 
 
 class EvidenceMaker:

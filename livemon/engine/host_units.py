@@ -133,24 +133,9 @@ class UnitIntake:
         self._criteria = criteria
         self.kinds: list[Kind] = []
         self._by_key: dict[tuple[object, ...], Kind | None] = {}
-        self._labels: dict[tuple[str, ...], str] = {}
+        self._by_front: dict[tuple[object, ...], Kind] = {}
         self.skipped = 0
         """Units beyond ``MAX_KINDS``."""
-
-    def _label(self, record: TimingRecord) -> str | None:
-        keys = self._criteria.classes.keys
-        if not keys:
-            return record.label
-        # Fields usually stand in the order of the keys at the front of the line; that is the fast way.
-        fields = record.fields
-        if len(fields) >= len(keys):
-            parts = []
-            for key, (name, value) in zip(keys, fields, strict=False):
-                if name != key:
-                    return label_of(record, self._criteria)
-                parts.append(value)
-            return "/".join(parts)
-        return label_of(record, self._criteria)
 
     def _make(
         self, key: tuple[object, ...], record: TimingRecord, label: str | None, names: tuple[str, ...]
@@ -180,32 +165,40 @@ class UnitIntake:
             self._by_key[key] = kind
         return kind
 
-    def read(self, records: Sequence[TimingRecord]) -> tuple[Units, list[int]]:
+    def _kind_of(self, record: TimingRecord, names: tuple[str, ...]) -> Kind | None:
+        """The kind of a record whose key is not known yet."""
+        label = label_of(record, self._criteria)
+        key = (record.stream, record.source, label, names)
+        if key in self._by_key:
+            return self._by_key[key]
+        return self._make(key, record, label, names)
+
+    def read(self, records: Sequence[TimingRecord]) -> tuple[Units, Ints]:
         """The records that are units with host stages, as columns; repeated lines are left out.
 
-        Also which records they are, by position.
+        Also which records they are, by position. Their ``arrival`` is the caller's to fill in.
         """
-        by_key, label_of_record = self._by_key, self._label
-        arrivals: list[int] = []
-        ends: list[int] = []
-        starts: list[int] = []
-        kinds: list[int] = []
-        rows: list[int] = []
+        keys = self._criteria.classes.keys
+        front = len(keys)
+        by_front = self._by_front
+        flat: list[int] = []
         values: dict[int, list[float]] = {}
-        counts: dict[int, int] = {}
-        kept: list[int] = []
         for number, record in enumerate(records):
-            if not record.stages:
+            stages = record.stages
+            if not stages:
                 continue
-            names, numbers = zip(*record.stages, strict=True)
-            label = label_of_record(record)
-            key = (record.stream, record.source, label, names)
-            kind = by_key.get(key)
-            if kind is None and key not in by_key:
-                kind = self._make(key, record, label, names)
+            names, numbers = zip(*stages, strict=True)
+            # Records alike in source, stage names and the fields at the front of the line are of one kind.
+            key = (names, record.fields[:front] if front else record.label, record.source, record.stream)
+            kind = by_front.get(key)
             if kind is None:
-                self.skipped += len(self.kinds) >= MAX_KINDS
-                continue
+                kind = self._kind_of(record, names)
+                if kind is None:
+                    self.skipped += len(self.kinds) >= MAX_KINDS
+                    continue
+                is_front = not front or tuple(name for name, _ in record.fields[:front]) == keys
+                if is_front and len(by_front) < 16 * MAX_KINDS:
+                    by_front[key] = kind
             end = record.t_ns
             if record.unit is not None:
                 ident = (end, record.unit)
@@ -215,32 +208,29 @@ class UnitIntake:
             index = kind.index
             if index in values:
                 values[index] += numbers
-                rows.append(counts[index])
-                counts[index] += 1
             else:
                 values[index] = list(numbers)
-                counts[index] = 1
-                rows.append(0)
-            kept.append(number)
-            kinds.append(index)
-            arrivals.append(record.arrival_ns)
-            ends.append(end)
-            starts.append(record.start_ns if record.start_ns is not None else -1)
-        columns = {k: np.array(flat).reshape(counts[k], -1) for k, flat in values.items()}
-        kind_column, row_column = np.array(kinds, np.int64), np.array(rows, np.int64)
-        wall = np.zeros(len(kinds), np.int64)
-        for k, block in columns.items():
+            start = record.start_ns
+            flat += (number, index, end, -1 if start is None else start)
+        table = np.array(flat, np.int64).reshape(-1, 4)
+        kept, kind_column, end_column, start_column = (table[:, k].copy() for k in range(4))
+        n = len(table)
+        row_column = np.zeros(n, np.int64)
+        wall = np.zeros(n, np.int64)
+        columns: dict[int, Floats] = {}
+        for k, several in values.items():
             made = self.kinds[k]
+            block = columns[k] = np.array(several).reshape(-1, len(made.names))
+            mine = slice(None) if len(values) == 1 else kind_column == k
+            row_column[mine] = np.arange(len(block))
             taken = block[:, made.parts if made.total is None else (made.total,)]
             # Whole ns before summing: a sum of floats may depend on the shape of the block.
-            wall[kind_column == k] = np.rint(np.minimum(taken, _MOST_MS) * 1e6).astype(np.int64).sum(axis=1)
-        end_column, start_column = np.array(ends, np.int64), np.array(starts, np.int64)
+            wall[mine] = np.rint(np.minimum(taken, _MOST_MS) * 1e6).astype(np.int64).sum(axis=1)
         start_column = np.where(start_column >= 0, np.minimum(start_column, end_column), end_column - wall)
-        size = np.zeros(len(kinds), np.int64)
+        size = np.zeros(n, np.int64)
         for k in [k for k in columns if self.kinds[k].sizes is not None]:
             self._by_size(k, columns, kind_column, row_column, size)
-        arrival = np.array(arrivals, np.int64)
-        return Units(arrival, end_column, start_column, wall, kind_column, row_column, size, columns), kept
+        return Units(end_column, end_column, start_column, wall, kind_column, row_column, size, columns), kept
 
     def _by_size(self, k: int, columns: dict[int, Floats], kinds: Ints, rows: Ints, size: Ints) -> None:
         """Give the units of an unlabelled kind to the kinds of their size groups."""

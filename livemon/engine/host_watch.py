@@ -57,7 +57,7 @@ _HEALTHY: Ints = np.array(
 """Evidence for "healthy" against "slow in so many tenths of the units", by tenths and a unit's evidence."""
 _HEALTHY_LEVEL = 16 * NAT
 _HEALTHY_UNITS = 6
-_GATES = (0.4, 0.4, 0.4)
+_GATE = 0.4
 """Of a bank's threshold: time in which a sum was above it is not learned."""
 
 
@@ -82,34 +82,33 @@ def _starts_of(block: Block, rows: slice) -> tuple[Ints, Ints]:
 
 
 class OnsetWatch:
-    """The three banks."""
+    """The three banks, side by side in one set of sums: ``all``, then ``part``, then ``stage``."""
 
     def __init__(self, criteria: HostSlow) -> None:
         c = criteria
         self._c = c
-        self._all = Cusum(WAYS, 3)
-        self._part = Cusum(WAYS, 3)
-        self._stage = Cusum(0, 2)
-        self._all_level = np.full(WAYS, round(c.threshold * NAT))
-        self._all_level[0] = round(c.threshold * NAT * _SMALL_FACTOR)
-        self._all_run = np.full(WAYS, round(c.min_run_s * 1e9))
-        self._all_run[0] = max(round(c.min_run_s * 1e9), _SMALL_RUN_NS)
+        self._sums = Cusum(2 * WAYS, 3)
         self._strong = fine_of_ratio(c.min_slowdown)
         self._moved_ns: int | None = None
         self.is_sparse = False
         """Units come so rarely that one less is enough: bursts and cold wakes take far less time than they do."""
+        self._limits(0)
+
+    def _limits(self, stage_columns: int) -> None:
+        """Conditions of every column."""
+        c = self._c
+        parts = (WAYS, WAYS, stage_columns)
+        self._level: Ints = _each(parts, (c.threshold * NAT, c.partial_threshold * NAT, c.stage_threshold * NAT))
+        self._gate: Ints = (self._level * _GATE).astype(np.int64)
+        self._units: Ints = _each(parts, (c.min_units, c.partial_min_units, c.stage_min_units))
+        self._run: Ints = _each(parts, (c.min_run_s * 1e9, c.partial_min_run_s * 1e9, c.stage_min_run_s * 1e9))
+        self._level[0] = round(c.threshold * NAT * _SMALL_FACTOR)
+        self._run[0] = max(int(self._run[0]), _SMALL_RUN_NS)
 
     def clear(self) -> None:
         """Forget all evidence."""
-        self._all.clear()
-        self._part.clear()
-        self._stage.clear()
+        self._sums.clear()
         self._moved_ns = None
-
-    @property
-    def is_up(self) -> bool:
-        """Whether any sum of the main bank is above zero."""
-        return bool((self._all.level > 0).any())
 
     def bump(self, arrival_ns: int, tau: int) -> Onset | None:
         """Threads have moved in the tick at that time: count it where evidence is up already.
@@ -118,107 +117,104 @@ class OnsetWatch:
             arrival_ns: Time of the tick.
             tau: State time at the tick.
         """
-        bank = self._all
-        if not self.is_up:
+        bank = self._sums
+        whole = slice(0, WAYS)
+        level = bank.level[whole]
+        if not (level > 0).any():
             return None
-        bank.level[bank.level > 0] += COUNTERS_ADD
+        level[level > 0] += COUNTERS_ADD
         self._moved_ns = arrival_ns
-        slow, strong, ready = bank.counts
+        slow, strong, ready = (count[whole] for count in bank.counts)
         opened = (
-            (bank.level >= self._all_level)
+            (level >= self._level[whole])
             & (slow >= min(self._c.min_units, self._c.min_units_with_counters))
-            & (tau - bank.started[0] >= self._all_run)
+            & (tau - bank.started[0, whole] >= self._run[whole])
             & (2 * strong >= ready)
         )
         if not opened.any():
             return None
-        column = int(np.where(opened, bank.level, -1).argmax())
+        column = int(np.where(opened, level, -1).argmax())
         return Onset(-1, "all", column, None, int(bank.started[1, column]))
 
-    def _units_needed(self, block: Block, rows: slice) -> Ints:
-        least = self._c.min_units - (1 if self.is_sparse else 0)
-        needed = np.full(len(block.arrival[rows]), max(least, 1))
+    def _units_needed(self, arrival: Ints) -> Ints:
+        """Slow units that the bank ``all`` wants at each row."""
+        needed = np.full(len(arrival), max(self._c.min_units - self.is_sparse, 1))
         if self._moved_ns is not None:
-            near = block.arrival[rows] <= self._moved_ns + COUNTERS_LAST_NS
+            near = arrival <= self._moved_ns + COUNTERS_LAST_NS
             needed[near] = np.minimum(needed[near], self._c.min_units_with_counters)
-        return needed[:, None]
+        return needed
 
     def update(self, block: Block, rows: slice) -> tuple[Onset | None, Ints]:
         """Work through rows until an onset; how far each row's highest sum is up, as share of its gate x 1024.
 
         The state is left after the row of the onset, else after the last row.
         """
-        c = self._c
-        clocks = _starts_of(block, rows)
-        tau = block.tau[rows][:, None]
+        width = 2 * WAYS + block.stage.shape[1]
+        if width != len(self._level):
+            self._sums.grow(width)
+            self._limits(width - 2 * WAYS)
         ready = block.ready[rows]
         strong = (block.ratio[rows] >= self._strong) & ready
-        unit, mixed = block.unit[rows], block.mixed[rows]
-        mixed = np.where(ready[:, None], mixed, 0)
-        slow = unit > 0
-        whole = self._all.run(unit, slow, strong, ready)
-        part = self._part.run(mixed, slow, slow & strong[:, None], ready)
-        opened = (
-            (whole.level >= self._all_level)
-            & (whole.counts[0] >= self._units_needed(block, rows))
-            & (tau - self._all.begins(whole, clocks[0], 0) >= self._all_run)
-            & (2 * whole.counts[1] >= whole.counts[2])
-        )
-        opened_part = (
-            (part.level >= c.partial_threshold * NAT)
-            & (part.counts[0] >= c.partial_min_units)
-            & (tau - self._part.begins(part, clocks[0], 0) >= c.partial_min_run_s * 1e9)
-            & (part.counts[0] >= c.partial_min_share * part.counts[2])
-            & (2 * part.counts[1] >= part.counts[0])
-        )
-        hit = np.asarray((opened | opened_part).any(axis=1))
-        height = np.maximum(
-            (whole.level.max(axis=1) * 1024) // round(c.threshold * NAT * _GATES[0]),
-            (part.level.max(axis=1) * 1024) // round(c.partial_threshold * NAT * _GATES[1]),
-        )
-        stage: Sums | None = None
-        opened_stage: Flags = np.zeros((len(tau), 0), np.bool_)
-        if block.stage.shape[1]:
-            self._stage.grow(block.stage.shape[1])
-            evidence, high = block.stage[rows], block.stage_high[rows]
-            stage = self._stage.run(evidence, evidence > 0, high & (evidence > 0))
-            opened_stage = (
-                (stage.level >= c.stage_threshold * NAT)
-                & (stage.counts[0] >= c.stage_min_units)
-                & (tau - self._stage.begins(stage, clocks[0], 0) >= c.stage_min_run_s * 1e9)
-                & (2 * stage.counts[1] >= stage.counts[0])
-            )
-            hit |= opened_stage.any(axis=1)
-            height = np.maximum(height, (stage.level.max(axis=1) * 1024) // round(c.stage_threshold * NAT * _GATES[2]))
-        row = int(hit.argmax()) if hit.any() else len(tau) - 1
-        onset = None
-        if hit[row]:
-            onset = self._choose(row, clocks, (whole, part, stage), (opened, opened_part, opened_stage))
-        self._all.commit(whole, row, *clocks)
-        self._part.commit(part, row, *clocks)
-        if stage is not None:
-            self._stage.commit(stage, row, *clocks)
+        unit = block.unit[rows]
+        n = len(unit)
+        evidence = np.empty((n, width), np.int32)
+        slow, high = np.empty((2, n, width), np.bool_)
+        told = np.empty((n, width), np.bool_)
+        evidence[:, :WAYS] = unit
+        evidence[:, WAYS : 2 * WAYS] = np.where(ready[:, None], block.mixed(rows), 0)
+        evidence[:, 2 * WAYS :] = block.stage[rows]
+        np.greater(evidence, 0, out=slow)
+        slow[:, WAYS : 2 * WAYS] = slow[:, :WAYS]
+        high[:, :WAYS] = strong[:, None]
+        high[:, WAYS : 2 * WAYS] = slow[:, :WAYS] & strong[:, None]
+        high[:, 2 * WAYS :] = block.stage_high[rows] & slow[:, 2 * WAYS :]
+        told[:] = ready[:, None]
+        sums = self._sums.run(evidence, slow, high, told)
+        clocks = _starts_of(block, rows)
+        opened = sums.level >= self._level
+        height = (sums.level * 1024 // self._gate).max(axis=1)
+        row, onset = n - 1, None
+        if opened.any():
+            opened &= self._conditions(sums, block.tau[rows], clocks, block.arrival[rows])
+            hit = np.asarray(opened.any(axis=1))
+            if hit.any():
+                row = int(hit.argmax())
+                onset = self._choose(row, clocks[1], sums, opened[row])
+        self._sums.commit(sums, row, *clocks)
         return onset, height[: row + 1]
 
-    def _choose(
-        self,
-        row: int,
-        clocks: tuple[Ints, Ints],
-        sums: tuple[Sums, Sums, Sums | None],
-        opened: tuple[Flags, Flags, Flags],
-    ) -> Onset:
+    def _conditions(self, sums: Sums, tau: Ints, clocks: tuple[Ints, Ints], arrival: Ints) -> Flags:
+        """Where the runs are long, slow and populated enough, (rows, columns)."""
+        slow, high, told = sums.counts
+        met = tau[:, None] - self._sums.begins(sums, clocks[0], 0) >= self._run
+        needed = np.broadcast_to(self._units, slow.shape).copy()
+        needed[:, :WAYS] = self._units_needed(arrival)[:, None]
+        met &= slow >= needed
+        met[:, :WAYS] &= 2 * high[:, :WAYS] >= told[:, :WAYS]
+        met[:, WAYS:] &= 2 * high[:, WAYS:] >= slow[:, WAYS:]
+        part = slice(WAYS, 2 * WAYS)
+        met[:, part] &= slow[:, part] >= self._c.partial_min_share * told[:, part]
+        return met
+
+    def _choose(self, row: int, start: Ints, sums: Sums, opened: Flags) -> Onset:
         """The bank and slowdown that explain the run best, in the order of the banks."""
-        for name, bank, result, flags in zip(
-            ("all", "part", "stage"), (self._all, self._part, self._stage), sums, opened, strict=True
+        for name, columns in (
+            ("all", slice(0, WAYS)),
+            ("part", slice(WAYS, 2 * WAYS)),
+            ("stage", slice(2 * WAYS, len(opened))),
         ):
-            if result is None or not flags[row].any():
-                continue
-            column = int(np.where(flags[row], result.level[row], -1).argmax())
-            start = int(bank.begins(result, clocks[1], 1)[row, column])
-            if name == "stage":
-                return Onset(row, name, STAGE_WAYS[column % len(STAGE_WAYS)], column // len(STAGE_WAYS), start)
-            return Onset(row, name, column, None, start)
+            if opened[columns].any():
+                at = int(np.where(opened[columns], sums.level[row, columns], -1).argmax())
+                begin = int(self._sums.begins(sums, start, 1)[row, columns.start + at])
+                if name == "stage":
+                    return Onset(row, name, STAGE_WAYS[at % len(STAGE_WAYS)], at // len(STAGE_WAYS), begin)
+                return Onset(row, name, at, None, begin)
         raise AssertionError("no bank has opened")
+
+
+def _each(counts: tuple[int, ...], values: tuple[float, ...]) -> Ints:
+    """Each value as often as its count says, as whole numbers."""
+    return np.repeat(np.rint(np.array(values)).astype(np.int64), counts)
 
 
 @dataclass(slots=True)
@@ -281,7 +277,7 @@ class RecoveryWatch:
         # The other way: a sum of evidence for "healthy" against "this share is slow".
         share = np.clip((10 * slow_units) // np.maximum(units, 1), 2, 9)
         healthy = np.where(tells, _HEALTHY[share, evidence - CLIP_DOWN], 0)
-        back = self._healthy.run(healthy[:, None].astype(np.int32), tells)
+        back = self._healthy.run(healthy[:, None].astype(np.int32), tells[:, None])
         clocks = _starts_of(block, rows)
         began = self._healthy.begins(back, clocks[0], 0)[:, 0]
         over_too = (back.level[:, 0] >= _HEALTHY_LEVEL) & (back.counts[0][:, 0] >= _HEALTHY_UNITS)
