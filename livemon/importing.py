@@ -24,6 +24,7 @@ from livemon.model.errors import SessionError, UsageError
 from livemon.model.facts import SessionFacts
 from livemon.model.samples import ClockAnchor, Sample, ThreadInfo, ThreadTick, TimingRecord
 from livemon.parse.options import ParseOptions
+from livemon.session.collector import collector_resting
 from livemon.session.jsonl import read_line
 from livemon.session.writer import SessionWriter
 
@@ -252,13 +253,14 @@ def write_session(path: Path, facts: SessionFacts, samples: Iterator[Sample], *,
     total = 0
     try:
         batch: list[Sample] = []
-        for sample in samples:
-            if batch and (sample.arrival_ns - batch[0].arrival_ns >= _APPEND_NS or len(batch) >= _APPEND_MOST):
-                _append(writer, batch)
-                batch = []
-            batch.append(sample)
-            total += 1
-        _append(writer, batch)
+        with collector_resting():
+            for sample in samples:
+                if batch and (sample.arrival_ns - batch[0].arrival_ns >= _APPEND_NS or len(batch) >= _APPEND_MOST):
+                    _append(writer, batch)
+                    batch = []
+                batch.append(sample)
+                total += 1
+            _append(writer, batch)
         writer.close("imported")
     except BaseException:
         writer.close("failed")

@@ -25,6 +25,8 @@ _SEPARATOR = "\x1f"
 _JOINED, _TEXT_JSON, _TEXT_SAME = 0, 1, 2
 _SCALES = (1, 100, 1000, 1_000_000)
 _DOUBLES = len(_SCALES)
+_PROBE = 8
+"""Values of a column that rule out most scales."""
 _to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _IS_BIG_ENDIAN = sys.byteorder == "big"
 
@@ -204,6 +206,8 @@ def put_floats(out: bytearray, values: Sequence[float]) -> None:
     """Append a column of floats, as scaled integers where that is exact."""
     for code, scale in enumerate(_SCALES):
         try:
+            if any(round(value * scale) / scale != value for value in values[:_PROBE]):
+                continue
             scaled = [round(value * scale) for value in values]
         except (OverflowError, ValueError):
             break

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 
 from livemon.model.samples import Lost, Sample, ThreadTick
@@ -16,21 +13,6 @@ from livemon.session.decoder import Decoder, full_state
 from livemon.session.encoder import Encoder
 from livemon.session.format import THINNED, Block
 from livemon.session.source import BlockSource
-
-
-@contextmanager
-def collector_resting() -> Iterator[None]:
-    """Without the cyclic collector, which would look through millions of new values and find nothing.
-
-    It takes 40 % of the time of reading an hour.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def decode_block(decoder: Decoder, block: Block, damage: DamageLog, after_ns: int | None) -> list[Sample]:

@@ -13,10 +13,11 @@ from pathlib import Path
 
 from livemon.model.facts import SessionFacts
 from livemon.model.samples import Sample
+from livemon.session.collector import collector_resting
 from livemon.session.decoder import Decoder
 from livemon.session.format import Block
 from livemon.session.marking import Origin, put_mark, write_into
-from livemon.session.ranges import collector_resting, decode_block, not_seen, read_range
+from livemon.session.ranges import decode_block, not_seen, read_range
 from livemon.session.recorder_state import RecorderState
 from livemon.session.source import BlockSource
 
