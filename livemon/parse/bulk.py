@@ -153,10 +153,11 @@ class BulkReader:
                 out.append(found)
                 continue
             stream.move_to(base_line + at - start, offsets[at - start])
+            malformed = stream.stats.malformed
             records = stream.feed(lines[at] + b"\n")
             out.extend(records)
             if learning and at == end - 1:
-                self._learn(lines[at], records)
+                self._learn(lines[at], records if stream.stats.malformed == malformed else [])
         stream.move_to(base_line + end - start, offsets[end - start])
 
     def _learn(self, line: bytes, records: list[ParsedRecord]) -> None:

@@ -18,7 +18,10 @@ from livemon.parse.record import ParsedRecord
 from livemon.parse.unwrap import Unwrapped
 
 _SHOWN_CHARS: Final = 160
-_MEASURE = re.compile(rf"([A-Za-z][\w ]{{0,30}}?)?(\W{{0,4}})(?<![\w.])(\d+(?:\.\d+)?)(\s?)({units.UNIT})\b")
+_MEASURE = re.compile(
+    r"((?:\b[A-Za-z_][\w]{0,30} ){0,2}\b[A-Za-z_]\w{0,30})?(\W{0,4})"
+    rf"(?<![\w.])(\d+(?:\.\d+)?)(\s?)({units.UNIT})\b"
+)
 _JSON_NUMBER = re.compile(r"\"([A-Za-z_][\w.\-]{0,60})\"\s?:\s?\d+(?:\.\d+)?\s?[,}]")
 _DURATION_WORDS: Final = frozenset(
     ("duration", "latency", "elapsed", "took", "time", "wait", "wall", "rt", "dur", "delay", "runtime", "cost", "queue")
@@ -93,9 +96,8 @@ def suggestions(text: str) -> list[str]:
     if named:
         found.append(f"--unit {named[0]}=ms (or s, us, ns), if that number is a duration")
     elif len([k for k in dict.fromkeys(bare) if "=" in text]) > 1:
-        found.append(
-            f"--unit '*=ms', if {', '.join(list(dict.fromkeys(bare))[:3])} are durations (their unit is not in the line)"
-        )
+        some = ", ".join(list(dict.fromkeys(bare))[:3])
+        found.append(f"--unit '*=ms', if {some} are durations (their unit is not in the line)")
     if not found:
         found.extend(_pattern(text))
     return found[:3]

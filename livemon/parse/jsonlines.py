@@ -102,10 +102,10 @@ def _walk(
 ) -> None:
     for key, item in value.items():
         if isinstance(item, dict):
-            if depth < MAX_DEPTH and key.lower() not in _SKIPPED:
-                _walk(item, f"{path}{key}.", depth + 1, draft, reading, declared, bare_unit)
-            elif keys.unit_suffix(key) and not item:
+            if not item and keys.unit_suffix(key):
                 reading.problems.append(f"{key}: an object is no duration")
+            elif depth < MAX_DEPTH and key.lower() not in _SKIPPED:
+                _walk(item, f"{path}{key}.", depth + 1, draft, reading, declared, bare_unit)
             continue
         unit = declared.get(path + key) or declared.get(key)
         name = path + key

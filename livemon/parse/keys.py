@@ -27,7 +27,8 @@ RESTART_KEYS: Final = frozenset({"run", "task", "step", "iter", "iteration"})
 """A counter that comes a second time in one tagged line starts another record."""
 
 LABEL_KEYS: Final = (
-    "kernel", "kernel_name", "callable", "callable_name", "name", "op", "op_name", "route", "endpoint", "handler", "hid",
+    "kernel", "kernel_name", "callable", "callable_name", "name", "op", "op_name", "route", "endpoint", "handler",
+    "hid",
 )  # fmt: skip
 """Keys whose value names the kernel, callable or route, the surest first."""
 
@@ -87,7 +88,8 @@ _PERCENTILE = re.compile(r"p\d{1,2}(?:[._]?\d+)?|\d{1,2}(?:\.\d+)?%|percentile.*
 _WORDS = re.compile(r"[A-Z]?[a-zµμ]+|[A-Z]+(?![a-z])|\d+")
 _UNIT_WORDS: Final[dict[str, str]] = {
     "ms": "ms", "msec": "ms", "msecs": "ms", "millis": "ms", "milliseconds": "ms", "millisecond": "ms",
-    "us": "us", "usec": "us", "usecs": "us", "micros": "us", "microseconds": "us", "microsecond": "us", "µs": "us", "μs": "us",
+    "us": "us", "usec": "us", "usecs": "us", "micros": "us", "microseconds": "us", "microsecond": "us",
+    "µs": "us", "μs": "us",
     "ns": "ns", "nsec": "ns", "nanos": "ns", "nanoseconds": "ns", "nanosecond": "ns",
     "s": "s", "sec": "s", "secs": "s", "seconds": "s",
 }  # fmt: skip
@@ -140,10 +142,7 @@ def may_be_bare(key: str) -> bool:
     """Whether a bare number under this key can be a duration where bare numbers are durations."""
     parts = words(key)
     return (
-        bool(parts)
-        and key.lower() not in _NOT_DURATIONS
-        and (len(parts) == 1 or parts[-1] not in _NOT_DURATION_ENDS)
-        and is_measured(key)
+        bool(parts) and key.lower() not in _NOT_DURATIONS and parts[-1] not in _NOT_DURATION_ENDS and is_measured(key)
     )
 
 

@@ -23,10 +23,12 @@ _VALUE = re.compile(
     rf"|[+\-]?[\d.][\d.,_\-]*(?:[eE][+\-]?\d+)?[ \t]?{units.UNIT}(?![\w/%²]))"
 )
 _UNIT_IN_LABEL = re.compile(
-    rf"([A-Za-z][^:=|,;(){{}}\[\]\t\"]{{0,80}}?)[ ]?\(({units.UNIT})\)(?:[ ]{{0,40}}[:=][ ]{{0,60}}|[ ]{{1,40}})({units.NUMBER})(?![\w.%/])"
+    rf"([A-Za-z][^:=|,;(){{}}\[\]\t\"]{{0,80}}?)[ ]?\(({units.UNIT})\)"
+    rf"(?:[ ]{{0,40}}[:=][ ]{{0,60}}|[ ]{{1,40}})({units.NUMBER})(?![\w.%/])"
 )
 _UNIT_IN_KEY = re.compile(
-    rf"(?<![\w.])([A-Za-z]\w{{0,60}}_(?:ms|us|ns|s|sec|secs|seconds|msec|usec))[ ]{{0,8}}[:=][ ]{{0,40}}({units.NUMBER})(?![\w.%/])"
+    r"(?<![\w.])([A-Za-z]\w{0,60}_(?:ms|us|ns|s|sec|secs|seconds|msec|usec))"
+    rf"[ ]{{0,8}}[:=][ ]{{0,40}}({units.NUMBER})(?![\w.%/])"
 )
 _COLON = re.compile(r"[:=]\s{0,60}$")
 _VERB = re.compile(r"(?:^|[\s(])(took|takes|taking|in|is|executed for|ran for|lasted|done in|finished in)\s?\(?$")
@@ -49,8 +51,9 @@ _LAST_GROUP = re.compile(r"\s\([^()]{0,200}\)\s*$")
 _EDGES: Final = " \t-–—*>.:=([`'\""
 _RATE_AFTER = re.compile(r"\s?(?:per\b|/|at \d|ago\b|left\b|remaining\b|timeout\b|exceeded\b|[-–—] ?[\d.]|±|\.\.)")
 _PLANNED = re.compile(
-    r"\b(?:scheduling|retry\w*|restart\w*|sleep\w*|wait(?:ing)? for|will|would|expir\w*|next|again|reconnect\w*|back-?off|timeout|timed out|deadline"
-    r"|interval|window|limit|budget|target|expected|estimated|remaining|every|ETA|billed|uptime|max(?:imum)? allowed)\b",
+    r"\b(?:scheduling|retry\w*|restart\w*|sleep\w*|wait(?:ing)? for|will|would|expir\w*|next|again|reconnect\w*"
+    r"|back-?off|timeout|timed out|deadline|interval|window|limit|budget|target|expected|estimated|remaining|every"
+    r"|ETA|billed|uptime|max(?:imum)? allowed)\b",
     re.IGNORECASE,
 )
 _MESSAGE = re.compile(r"\b(?:msg|message)=\"((?:[^\"\\]|\\.)*)\"")

@@ -42,7 +42,7 @@ def add_parse_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="REGEX",
         action="append",
         default=[],
-        help="a pattern with named groups <stage>__<unit>, such as (?P<request_time__s>[\\d.]+); also id, ts, stage, label",
+        help="a pattern with groups <stage>__<unit>, such as (?P<wait__s>[\\d.]+); also id, ts, stage, label",
     )
     group.add_argument(
         "--unit",

@@ -92,7 +92,7 @@ def take_pairs(
             if value is None:
                 if unit is not None and trait.is_measured and not units.is_absent(text):
                     value = units.milliseconds(text, unit, decimal_comma=decimal_comma)
-                elif unit is None and bare_unit is not None and trait.may_be_bare:
+                elif unit is None and bare_unit is not None and trait.may_be_bare and not _is_word(text):
                     bare.append((len(stages) + len(bare), key, text))
                     continue
                 else:
@@ -191,7 +191,7 @@ def _take_bare(
 ) -> None:
     """Bare numbers, in their places; beside values with units a bare integer is a count."""
     for place, key, text in bare:
-        if units.is_absent(text) or (has_units and text.isdigit()) or _is_word(text):
+        if units.is_absent(text) or (has_units and text.isdigit()):
             draft.fields.append((key, text))
             continue
         try:

@@ -19,7 +19,8 @@ from livemon.parse.timestamps import Stamp
 HEAD: Final = "[STRACE]"
 ANCHOR: Final = "[CLOCK_ANCHOR]"
 _WHOLE = re.compile(
-    r" ?v=1 pid=(\d{1,10}) tid=(\d{1,10}) inv=(\d{1,20}) hid=(\S+) depth=(\d+) name=(\S+) ts=(\d{1,19}) dur=(\d{1,19})(?![^\s\[])([^\[]*)"
+    r" ?v=1 pid=(\d{1,10}) tid=(\d{1,10}) inv=(\d{1,20}) hid=(\S+) depth=(\d+) name=(\S+)"
+    r" ts=(\d{1,19}) dur=(\d{1,19})(?![^\s\[])([^\[]*)"
 )
 _ANCHOR = re.compile(r"\[CLOCK_ANCHOR\](?: v=1)?(?: pid=(\d{1,10}))? mono_ns=(\d{1,19}) wall_ns=(\d{1,19})(?![^\s\[])")
 _PREFIX = re.compile(r"\[mono_ns=(\d{1,19})\]")

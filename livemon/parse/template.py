@@ -24,7 +24,8 @@ _ONES: Final = bytes(49 if c in b"123456789" else c for c in range(256))
 _TOKEN = re.compile(rb"[0-9.]+")
 _LINE = re.compile(
     rb"(?:\[mono_ns=(?P<t>\d{10,16})\](?:\[[\w.:]{1,40}\]){0,4} ?(?:[A-Za-z_][\w.]{0,80}: )?)?"
-    rb"\[(?P<tag>[A-Za-z]\w{0,60}_timing)(?P<inside>(?: [A-Za-z_]\w{0,40}=[\w.+\-]{1,60}){0,6})\](?P<pairs>(?: +[A-Za-z_][\w.\-]{0,80}= {0,8}[\w.+\-/]{1,120})+) *"
+    rb"\[(?P<tag>[A-Za-z]\w{0,60}_timing)(?P<inside>(?: [A-Za-z_]\w{0,40}=[\w.+\-]{1,60}){0,6})\]"
+    rb"(?P<pairs>(?: +[A-Za-z_][\w.\-]{0,80}= {0,8}[\w.+\-/]{1,120})+) *"
 )
 _PAIR = re.compile(rb"([A-Za-z_][\w.\-]{0,80})= {0,8}([\w.+\-/]{1,120})")
 _MS = re.compile(rb"(\d+(?:\.\d+)?)(?:ms)?")
@@ -245,9 +246,9 @@ def _is_valid(what: Column, column: list[bytes], first: bytes, numbers_are_plain
     if role == "stage":
         if not numbers_are_plain and not _are_plain(b" " + b" ".join(column) + b" "):
             return False
-        fraction = len(first) - first.index(b".") if b"." in first else 0
-        longest = max(map(len, column))
-        return longest <= _SAFE_INTEGER_DIGITS + fraction or all(float(t) <= units.CEILING_MS for t in column)
+        # With a dot, a digit follows it: nine characters are at most seven digits before it.
+        safe = _SAFE_INTEGER_DIGITS + (2 if b"." in first else 0)
+        return max(map(len, column)) <= safe or all(float(t) <= units.CEILING_MS for t in column)
     if role == "same":
         return column.count(first) == len(column)
     if role == "t":

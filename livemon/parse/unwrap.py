@@ -15,7 +15,8 @@ from livemon.parse.timestamps import Calendar, Stamp, find, read
 
 _CONTROL = re.compile(r"[\x1b\x00\ufeff\x08\x9b]")
 _ANSI = re.compile(
-    r"\x1b(?:\[[0-?]{0,40}[ -/]{0,4}[@-~]|\][^\x07\x1b]{0,2000}(?:\x07|\x1b\\)|[@-Z\\^_]|[ -/]{1,4}[0-~])|\x9b[0-?]{0,40}[ -/]{0,4}[@-~]"
+    r"\x1b(?:\[[0-?]{0,40}[ -/]{0,4}[@-~]|\][^\x07\x1b]{0,2000}(?:\x07|\x1b\\)|[@-Z\\^_]|[ -/]{1,4}[0-~])"
+    r"|\x9b[0-?]{0,40}[ -/]{0,4}[@-~]"
 )
 _BLANKS: Final = {0: None, 0xFEFF: None, 0x08: " ", 0x1B: None, 0x9B: None}
 _CRI = re.compile(r"(\d{4}-\d\d-\d\dT\S{8,30}) (?:stdout|stderr) ([FP])(?::\w+)? ?(.*)", re.DOTALL)
