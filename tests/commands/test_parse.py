@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pytest
 
-ROW = "[mono_ns=1016280542266041][T0x7f21][TIMING] f: [c_api_timing dev=0] run= 7  kernel=lm_head  prepare_ctx=0.55  total=47.31\n"
+ROW = (
+    "[mono_ns=1016280542266041][T0x7f21][TIMING] f: "
+    "[c_api_timing dev=0] run= 7  kernel=lm_head  prepare_ctx=0.55  total=47.31\n"
+)
 
 
 def run(*argv: str, data: bytes = b"") -> subprocess.CompletedProcess[bytes]:
