@@ -81,6 +81,8 @@ class Episode:
     end_note: str = ""
     units: int = 0
     slow_units: int = 0
+    trailing: int = 0
+    """Units since the last slow one: they are the recovery's, not the episode's."""
     slowdown: float | None = None
     """Set where it is not the median ratio of the units."""
     ratios: Ints = field(default_factory=lambda: np.zeros(_OFFSET + FINE_BINS, np.int64))
@@ -109,6 +111,7 @@ class Episode:
         rows, slow, start, wall = rows[inside], slow[inside], start[inside], wall[inside]
         self.units += len(rows)
         self.slow_units += int(slow.sum())
+        self.trailing = len(slow) - 1 - int(np.flatnonzero(slow)[-1]) if slow.any() else self.trailing + len(slow)
         if slow.any():
             self.last_slow_ns = max(self.last_slow_ns, int(block.end[rows][slow].max()))
             where = np.clip(block.ratio[rows][slow] + _OFFSET, 0, len(self.ratios) - 1)
@@ -195,7 +198,8 @@ class Episode:
             reference = np.concatenate([reference, np.zeros((ROWS, more))], axis=1)
             known = np.concatenate([known, np.zeros(more, np.bool_)])
         self._reach(names)
-        units = (self.units, self.reference.units)
+        own = self.units - (0 if self.is_cold else self.trailing)
+        units = (own, self.reference.units)
         found = witnesses(threads.names, self.work[:, :names], reference, units, known)
         end = self.end_ns if self.end_ns is not None else now_ns
         cpu = self._columns_ms(kinds, maker, "cpu")
@@ -235,7 +239,7 @@ class Episode:
             threads=evidence_rows(found, threads.class_names),
             buckets=self.buckets.get(),
             cost_ms=self.cost_ns / 1e6 if self.slow_units and not self.is_cold else None,
-            units=self.units,
+            units=own,
             slow_units=self.slow_units,
             not_recovered_by_5_s=late,
             detected_by=self.detected_by + (f"; {self.end_note}" if self.end_note else ""),

@@ -175,7 +175,8 @@ class OnsetWatch:
         height = (sums.level * 1024 // self._gate).max(axis=1)
         row, onset = n - 1, None
         if opened.any():
-            opened &= self._conditions(sums, block.tau[rows], clocks, block.arrival[rows])
+            # A sum stays up for a while after a stretch that was too short: only a slow unit opens an episode.
+            opened &= slow & self._conditions(sums, block.tau[rows], clocks, block.arrival[rows])
             hit = np.asarray(opened.any(axis=1))
             if hit.any():
                 row = int(hit.argmax())
