@@ -47,6 +47,7 @@ class FrameApp(App[int]):
     """
 
     ENABLE_COMMAND_PALETTE = False
+    TITLE = "livemon"
     CSS = "Screen { overflow: hidden; }"
     BINDINGS = []  # noqa: RUF012 - typed by the base class; every key is in actions.py
     _inherit_bindings = False

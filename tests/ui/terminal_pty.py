@@ -15,6 +15,7 @@ import termios
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Self
 
 import pyte
 
@@ -35,7 +36,8 @@ class Terminal:
         settings = {
             key: value
             for key, value in os.environ.items()
-            if key not in ("NO_COLOR", "COLORTERM", "COLUMNS", "LINES", "LC_ALL", "LC_CTYPE", "COLORFGBG", "TEXTUAL_DRIVER")
+            if key
+            not in ("NO_COLOR", "COLORTERM", "COLUMNS", "LINES", "LC_ALL", "LC_CTYPE", "COLORFGBG", "TEXTUAL_DRIVER")
         }
         settings |= {"TERM": "xterm-256color", "LANG": "C.UTF-8", "TZ": "UTC", "PYTHONPATH": str(ROOT)}
         settings |= env or {}
@@ -55,7 +57,7 @@ class Terminal:
         self.fd = master
         self.slave = slave
 
-    def __enter__(self) -> Terminal:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -39,7 +39,12 @@ PICTURES: dict[str, tuple[tuple[int, int], Settings, dict[str, object], tuple[st
     "log": ((120, 30), Settings(theme="dark"), {}, ("b", *"+95", "enter", "w", "/", *"validate", "enter")),
     "doctor": ((100, 24), Settings(theme="dark"), {"counters": False}, ("d",)),
     "help": ((100, 60), Settings(theme="dark"), {}, ("?",)),
-    "settings": ((100, 30), Settings(theme="dark", config_path=Path("/home/me/.config/livemon/config.toml")), {}, (",", "j", "j")),
+    "settings": (
+        (100, 30),
+        Settings(theme="dark", config_path=Path("/home/me/.config/livemon/config.toml")),
+        {},
+        (",", "j", "j"),
+    ),
 }
 
 
@@ -53,8 +58,8 @@ async def test_picture(name: str) -> None:
         drawn = re.sub(r"terminal-\d+-", "terminal-", app.export_screenshot(title=""))
     path = GOLDENS / f"{name}.svg"
     if os.environ.get("UPDATE_GOLDENS"):
-        path.write_text(drawn)  # noqa: ASYNC240
-    known = path.read_text() if path.exists() else ""  # noqa: ASYNC240
+        path.write_text(drawn)
+    known = path.read_text() if path.exists() else ""
     if drawn != known:
         (GOLDENS / f"{name}.new.svg").write_text(drawn)
     assert drawn == known, f"differs: see {name}.new.svg beside it"

@@ -113,7 +113,9 @@ def colours(output: bytes) -> set[bytes]:
     """Colour parameters that were sent."""
     found: set[bytes] = set()
     for codes in re.findall(rb"\x1b\[([0-9;]*)m", output):
-        found |= {code for code in codes.split(b";") if code in (b"38", b"48") or re.fullmatch(rb"(3|4|9|10)[0-7]", code)}
+        found |= {
+            code for code in codes.split(b";") if code in (b"38", b"48") or re.fullmatch(rb"(3|4|9|10)[0-7]", code)
+        }
     return found
 
 
@@ -128,7 +130,8 @@ def test_no_color_sends_no_colour_and_still_tells_the_states() -> None:
 
 
 @pytest.mark.parametrize(
-    "env", [{"SCRIPTED_ASCII": "1"}, {"TERM": "linux"}, {"LANG": "C"}, {"LC_ALL": "POSIX"}, {"LANG": "de_DE.ISO-8859-1"}]
+    "env",
+    [{"SCRIPTED_ASCII": "1"}, {"TERM": "linux"}, {"LANG": "C"}, {"LC_ALL": "POSIX"}, {"LANG": "de_DE.ISO-8859-1"}],
 )
 def test_ascii_where_it_is_asked_for_or_all_there_is(env: dict[str, str]) -> None:
     with Terminal(env=env) as terminal:

@@ -128,7 +128,7 @@ def test_zoom_stays_between_5_s_and_the_session(steps: list[int], seconds: int) 
     for step in steps:
         view = zoomed(view, step, bounds)
         assert view.span_s is None or view.span_s >= 5
-        assert 5 * S <= view.span_ns(bounds) or view.span_s is None
+        assert view.span_ns(bounds) >= 5 * S or view.span_s is None
 
 
 WALL = 1_767_225_600 * S
@@ -136,7 +136,15 @@ WALL = 1_767_225_600 * S
 
 @pytest.mark.parametrize(
     ("text", "found"),
-    [("+90", 90 * S), ("-30s", 20 * S), ("start", 0), ("end", 100 * S), ("00:00:10", 10 * S), ("00:01", 60 * S), ("t1", 7 * S)],
+    [
+        ("+90", 90 * S),
+        ("-30s", 20 * S),
+        ("start", 0),
+        ("end", 100 * S),
+        ("00:00:10", 10 * S),
+        ("00:01", 60 * S),
+        ("t1", 7 * S),
+    ],
 )
 def test_typed_moments(text: str, found: int) -> None:
     moments = ((7 * S, "T1 host-slow"),)
@@ -161,7 +169,12 @@ def test_a_time_over_midnight_is_found() -> None:
 def test_settings_survive_a_round_trip(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "config.toml"
     settings = Settings(
-        theme="light", ascii=True, fps=2.0, hidden_columns=("ipc", "n"), keys=(("quit", ("Q", "ctrl+q")),), config_path=path
+        theme="light",
+        ascii=True,
+        fps=2.0,
+        hidden_columns=("ipc", "n"),
+        keys=(("quit", ("Q", "ctrl+q")),),
+        config_path=path,
     )
     assert save_settings(settings) == path
     assert load_settings(path) == settings

@@ -65,7 +65,14 @@ def test_other_numbers() -> None:
     assert [significant(v) for v in (0.001, 1.26, 12.34, 123.4)] == ["0.00", "1.26", "12.3", "123"]
     assert [ratio(v, BLOCK) for v in (1.26, 18.4, None)] == ["1.26×", "18×", "–"]
     assert [size(v) for v in (0, 812, 3_240_000, 99_950_000, 5e12)] == ["0 B", "812 B", "3.2 MB", "100 MB", "5.0 TB"]
-    assert [duration(v) for v in (0.84, 42.4, 59.6, 245, 3723, -3)] == ["0.8 s", "42 s", "1:00", "4:05", "1:02:03", "-3.0 s"]
+    assert [duration(v) for v in (0.84, 42.4, 59.6, 245, 3723, -3)] == [
+        "0.8 s",
+        "42 s",
+        "1:00",
+        "4:05",
+        "1:02:03",
+        "-3.0 s",
+    ]
 
 
 def test_moments_are_wall_time_or_from_the_start() -> None:
@@ -87,7 +94,10 @@ def test_fit_is_exactly_as_wide_as_asked(text: str, cells: int, align: str) -> N
     assert width(fit(clean(text), cells, align)) == cells
 
 
-@given(st.lists(st.tuples(st.text(max_size=12).map(clean), st.sampled_from(["text", "warn"])), max_size=6), st.integers(1, 30))
+@given(
+    st.lists(st.tuples(st.text(max_size=12).map(clean), st.sampled_from(["text", "warn"])), max_size=6),
+    st.integers(1, 30),
+)
 def test_fit_line_is_exactly_as_wide_as_asked(spans: list[tuple[str, str]], cells: int) -> None:
     assert line_width(fit_line(spans, cells)) == cells
 
@@ -127,9 +137,13 @@ def test_braille_has_two_values_a_cell() -> None:
 
 
 @given(
-    st.lists(st.one_of(st.none(), st.floats(0, 1000)), min_size=1, max_size=80), st.integers(1, 60), st.integers(0, 10_000)
+    st.lists(st.one_of(st.none(), st.floats(0, 1000)), min_size=1, max_size=80),
+    st.integers(1, 60),
+    st.integers(0, 10_000),
 )
-def test_no_peak_is_lost_and_none_invented_when_buckets_merge(values: list[float | None], cells: int, first: int) -> None:
+def test_no_peak_is_lost_and_none_invented_when_buckets_merge(
+    values: list[float | None], cells: int, first: int
+) -> None:
     found = points(series(*values, first=first), cells)
     assert len(found) == cells
     shown = [point[1] for point in found if point is not None]
@@ -151,7 +165,9 @@ def test_a_scrolling_chart_moves_without_changing_its_shape(have: int, cells: in
 
     before, after = columns(first), columns(first + step)
     common = before.keys() & after.keys()
-    assert {cell: before[cell] for cell in common if before[cell]} == {cell: after[cell] for cell in common if before[cell]}
+    assert {cell: before[cell] for cell in common if before[cell]} == {
+        cell: after[cell] for cell in common if before[cell]
+    }
 
 
 def test_bars() -> None:
@@ -186,7 +202,11 @@ def test_a_lane_tells_alone_mixed_idle_and_not_observed() -> None:
     assert plain(lane(Lane(0, 1, (), (), True), 4, ("P",), BLOCK)) == "    "
 
 
-COLUMNS = (Column("a", "a", 4, "<"), Column("b", "bbb", 3, priority=2), Column("c", "c", 5, priority=1, stretch=1, most=9))
+COLUMNS = (
+    Column("a", "a", 4, "<"),
+    Column("b", "bbb", 3, priority=2),
+    Column("c", "c", 5, priority=1, stretch=1, most=9),
+)
 
 
 @given(st.integers(1, 40))
@@ -208,14 +228,20 @@ def test_columns_go_by_priority_and_header_marks_the_sorted_one() -> None:
 
 def test_charts_of_several_rows() -> None:
     scale = Scale("linear", 0, 4, "ms")
-    assert [plain(line) for line in bars(series(0, 2, 4), 12, 2, scale, BLOCK)] == [" 4.00 ms   ▁█"[:9] + " ▁█", "    0.00 ▁██"]
+    assert [plain(line) for line in bars(series(0, 2, 4), 12, 2, scale, BLOCK)] == [
+        " 4.00 ms   ▁█"[:9] + " ▁█",
+        "    0.00 ▁██",
+    ]
     shown = [plain(line)[9:] for line in bands(series(1, 1), series(2, None), series(3.9, 1), 11, 4, scale, BLOCK)]
     assert shown == ["^ ", "9 "[:1] + " ", "55"[:1] + "5", "  "]
 
 
 def test_histogram_merges_bins_and_skips_empty_ends() -> None:
     lines = histogram((1, 2, 4, 8, 16), (0, 4, 2, 0), 40, 10, BLOCK)
-    assert [plain(line).split() for line in lines] == [["2.00–4.00", "ms", "█" * 14, "4"], ["4.00–8.00", "ms", "█" * 7, "2"]]
+    assert [plain(line).split() for line in lines] == [
+        ["2.00–4.00", "ms", "█" * 14, "4"],
+        ["4.00–8.00", "ms", "█" * 7, "2"],
+    ]
     assert len(histogram((1, 2, 4, 8, 16), (1, 4, 2, 1), 40, 2, BLOCK)) == 2
     assert histogram((1, 2), (0,), 40, 2, BLOCK) == []
 

@@ -266,6 +266,10 @@ async def test_palette_takes_a_time() -> None:
         assert "can't read '99:99' as a time" in text(app)
 
 
+def read(path: Path) -> str:
+    return path.read_text()
+
+
 async def test_settings_change_at_once_and_are_written() -> None:
     async with opened() as (app, pilot):
         await press(app, pilot, ",", "enter")
@@ -276,7 +280,7 @@ async def test_settings_change_at_once_and_are_written() -> None:
         assert text(app).isascii()
         await press(app, pilot, "W")
         path = Path(lines(app)[-1].split()[-1])
-        written = tomllib.loads(path.read_text())
+        written = tomllib.loads(read(path))
         assert written["ui"]["ascii"] is True
 
 
@@ -341,11 +345,15 @@ async def test_nothing_is_painted_when_nothing_changed() -> None:
 async def test_a_broken_source_ends_the_app_and_is_remembered() -> None:
     source = ScriptedSource(is_live=True)
     app = LivemonApp(source, Settings(theme="dark"))
-    with pytest.raises(RuntimeError, match="scripted"):
+
+    async def run() -> None:
         async with app.run_test() as pilot:
             await until(pilot, lambda: app.snapshot is not None)
             source.fails = RuntimeError("scripted")
             await until(pilot, lambda: app.crash is not None)
+
+    with pytest.raises(RuntimeError, match="scripted"):
+        await run()
     assert isinstance(app.crash, RuntimeError)
     app.feed.stop()
 

@@ -171,7 +171,7 @@ def _ledger_lines(ledger: Sequence[LedgerRow], glyphs: Glyphs) -> list[Line]:
         if row.cpu_ms_during is not None and row.cpu_ms_reference:
             observed = row.cpu_ms_during / row.cpu_ms_reference
         factors = f" {glyphs.times} ".join(f"{name} {ratio(value, glyphs)}" for name, value in row.factors)
-        residual = "not closed: a factor is unknown" if row.residual is None else f"residual {row.residual:.2f}"
+        residual = "not closed" if row.residual is None else f"residual {row.residual:.2f}"
         is_open = row.residual is None or not 0.8 <= row.residual <= 1.25
         text = f"{pair((row.cpu_ms_during, row.cpu_ms_reference))} ms = {ratio(observed, glyphs)}; {factors} = {ratio(row.explained, glyphs)}; "
         lines.append(

@@ -47,7 +47,6 @@ class Glyphs:
             text = text.replace(sign, plain)
         return text.encode("ascii", "replace").decode("ascii")
 
-
     @property
     def is_ascii(self) -> bool:
         """Whether this set is pure ASCII."""
@@ -57,7 +56,7 @@ class Glyphs:
         """Any text in ASCII with the same number of cells: the last look before it goes to the terminal."""
         if text.isascii():
             return text
-        return "".join(_CELLS.get(letter, letter if letter.isascii() else "?" * cell_len(letter)) for letter in text)
+        return "".join(c if c.isascii() else _CELLS.get(c, "?" * cell_len(c)) for c in text)
 
 
 _PROSE = (
@@ -67,8 +66,8 @@ _PROSE = (
 )  # fmt: skip
 
 _CELLS = {sign: plain for sign, plain in _PROSE if len(plain) == 1} | {
-    "→": ">", "←": "<", "≤": "<", "≥": ">", "±": "~", "Σ": "S", "Δ": "d", "─": "-", "▸": ">", "▲": "^", "▼": "v", "▌": "|",
-    "┄": ":", "█": "#", "░": ".", "▀": "^", "‖": "=", "●": "*", "▶": ">", "°": "o",
+    "→": ">", "←": "<", "≤": "<", "≥": ">", "±": "~", "Σ": "S", "Δ": "d", "─": "-", "▸": ">", "▲": "^", "▼": "v",
+    "▌": "|", "┄": ":", "█": "#", "░": ".", "▀": "^", "‖": "=", "●": "*", "▶": ">", "°": "o",
 }  # fmt: skip
 
 BLOCK = Glyphs(

@@ -17,13 +17,13 @@ from livemon.ui.render.table import Column, Widths
 COLUMNS: tuple[Column, ...] = (
     Column("class", "class", 10, "<", 0, stretch=1, most=22, about="the line's own label, or position/period in the detected cycle"),
     Column("stage", "stage", 11, "<", 0, stretch=1, most=24, about="name of the stage; unaccounted is total minus its parts"),
-    Column("role", "role", 8, "<", 7, about="device, finalize, host, wait, total or unaccounted"),
+    Column("role", "role", 8, "<", 7, from_width=110, about="device, finalize, host, wait, total or unaccounted"),
     Column("state", "state", 6, "<", 0, about="ok, OVER its budget, SLOW against its healthy state, warming, silent"),
     Column("last", "last", 6, ">", 3, about="duration in the newest unit, ms"),
     Column("p50", "median", 6, ">", 0, about="median in the window, ms"),
     Column("p99", "P99", 6, ">", 1, about="99th percentile in the window, ms"),
     Column("share", "share", 5, ">", 2, about="share of the class's total time in the window"),
-    Column("n", "n", 6, ">", 8, about="units in the window"),
+    Column("n", "n", 6, ">", 8, from_width=130, about="units in the window"),
     Column("budget", "of budget", 9, "<", 5, stretch=1, most=16, about="median against the budget: the bar is full at the budget, then the factor"),
     Column("spark", "", 6, "<", 6, stretch=4, about="durations over time, each cell's maximum"),
 )  # fmt: skip

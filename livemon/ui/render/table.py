@@ -24,6 +24,8 @@ class Column:
     """Share of the room that is left over; 0 keeps its width."""
     most: int = 1000
     """Greatest width of a stretching column."""
+    from_width: int = 0
+    """Least width of the whole panel at which it is shown: what others need more comes first."""
     about: str = ""
     """What it says, for the help."""
 
@@ -33,7 +35,11 @@ Widths = tuple[tuple[Column, int], ...]
 
 def choose(columns: Sequence[Column], cells: int, hidden: Sequence[str] = ()) -> Widths:
     """The columns that fit into ``cells`` with their widths; they use all of it where one can stretch."""
-    chosen = [column for column in columns if column.key not in hidden or column.priority == 0]
+    chosen = [
+        column
+        for column in columns
+        if column.priority == 0 or (column.key not in hidden and cells >= column.from_width)
+    ]
 
     def needed() -> int:
         return sum(column.cells for column in chosen) + max(len(chosen) - 1, 0)

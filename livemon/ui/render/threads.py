@@ -17,8 +17,8 @@ from livemon.ui.render.spark import spark
 from livemon.ui.render.table import Column, Widths
 
 COLUMNS: tuple[Column, ...] = (
-    Column("name", "thread#tid", 19, "<", 0, stretch=2, most=34, about="name#tid; ! takes part in the shown episode, x has ended, @ is livemon itself"),
-    Column("process", "process", 10, "<", 10, about="name and pid of its process"),
+    Column("name", "thread#tid", 19, "<", 0, stretch=1, most=34, about="name#tid; ! takes part in the shown episode, x has ended, @ is livemon itself"),
+    Column("process", "process", 12, "<", 10, from_width=150, about="name and pid of its process"),
     Column("cpu", "cpu", 4, ">", 5, about="CPU it was last seen on (sampled)"),
     Column("class", "on", 4, "<", 2, about="core class it ran on last"),
     Column("lane", "cores over time", 8, "<", 3, stretch=3, most=80, about="core class over time: capital = that class alone, lower case = mixed, · idle, blank = not observed"),
@@ -27,8 +27,8 @@ COLUMNS: tuple[Column, ...] = (
     Column("ipc", "IPC", 5, ">", 4, about="instructions per cycle"),
     Column("cycles_per_ns", "cyc/ns", 6, ">", 6, about="cycles per ns of CPU time: relative, not a clock frequency"),
     Column("wait_percent", "wait %", 6, ">", 1, about="time runnable but waiting for a CPU / (CPU time + that)"),
-    Column("migrations_per_s", "mig/s", 6, ">", 8, about="CPU changes a second seen between samples: a lower bound"),
-    Column("efficiency_share", "eff %", 6, ">", 9, about="share of CPU time on efficiency cores in the window"),
+    Column("migrations_per_s", "mig/s", 6, ">", 8, from_width=130, about="CPU changes a second seen between samples: a lower bound"),
+    Column("efficiency_share", "eff %", 6, ">", 9, from_width=140, about="share of CPU time on efficiency cores in the window"),
     Column("spark", "", 6, "<", 7, stretch=3, about="CPU % over time, each cell's maximum"),
 )  # fmt: skip
 

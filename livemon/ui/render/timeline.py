@@ -66,7 +66,7 @@ def events_line(snapshot: Snapshot, cells: int, glyphs: Glyphs) -> Line:
             style = "crit" if finding.severity == "critical" else "warn"
             _fill(row, axis, finding.start_ns, end, glyphs.episode, style)
             cell = axis.cell(max(finding.start_ns, axis.start_ns))
-            if cell is not None:
+            if cell is not None and end >= axis.start_ns:
                 _write(row, cell, finding.id, style)
     for mark in snapshot.timeline.marks:
         cell = axis.cell(mark.t_ns)

@@ -124,8 +124,9 @@ class OverviewPanels(BaseScreen):
         )
         involved = self.involved(snapshot)
         entries = self.thread_entries(snapshot, involved)
-        layout = share_lines(lines - 2, len(findings), len(stages), len(entries))
-        if len(stages) > layout.stages - 1:
+        titles = 1 if cells >= 100 else 0
+        layout = share_lines(lines - 2, len(findings), len(stages) + titles, len(entries) + titles)
+        if len(stages) > layout.stages - titles:
             # What is wrong must be in sight when not everything is.
             stages.sort(key=lambda row: row.state not in ("over", "slow"))
         rows: list[Row] = [(verdict_line(snapshot.verdict, cells, glyphs), "")]

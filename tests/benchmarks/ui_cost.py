@@ -1,0 +1,166 @@
+"""What the screens cost on a real pseudo-terminal: CPU, bytes, key to paint, start to first paint.
+
+    python tests/benchmarks/ui_cost.py [--seconds 6]
+
+The session is scripted (``tests/ui/scripted.py``) and makes its synthetic frames in the feed's thread, at a
+cost that a real session does not have; so the UI thread and the writer thread are what is reported, and the
+feed's thread beside them. CPU is from /proc/PID/task/*/schedstat, as % of one core.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import os
+import pty
+import select
+import signal
+import statistics
+import struct
+import sys
+import tempfile
+import termios
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+MINIMAL = """
+from textual.app import App
+from textual.widgets import Static
+class Minimal(App):
+    def compose(self):
+        yield Static("hello world")
+Minimal().run()
+"""
+
+
+class Run:
+    """A command on a pty; output is read and counted, never drawn."""
+
+    def __init__(self, argv: list[str], width: int, height: int, **env: str) -> None:
+        self.start = time.perf_counter()
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
+            os.chdir(ROOT)
+            settings = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "COLUMNS", "LINES")}
+            settings |= {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8", "PYTHONPATH": str(ROOT)}
+            os.execve(argv[0], argv, settings | env)
+
+    def read(self, seconds: float, words: bytes = b"") -> bytes:
+        """Output of some time, or until ``words`` are in it."""
+        end = time.perf_counter() + seconds
+        out = b""
+        while (left := end - time.perf_counter()) > 0:
+            if select.select([self.fd], [], [], left)[0]:
+                try:
+                    out += os.read(self.fd, 1 << 16)
+                except OSError:
+                    break
+                if words and words in out:
+                    break
+        return out
+
+    def threads(self) -> dict[str, float]:
+        """CPU seconds so far: main, feed, other."""
+        found = {"main": 0.0, "feed": 0.0, "other": 0.0}
+        task = Path(f"/proc/{self.pid}/task")
+        ids = sorted(int(entry.name) for entry in task.iterdir())
+        for number in ids:
+            cpu = int((task / str(number) / "schedstat").read_text().split()[0]) / 1e9
+            # Threads start in this order: main, writer, input, feed.
+            kind = "main" if number == self.pid else "feed" if number == ids[-1] else "other"
+            found[kind] += cpu
+        return found
+
+    def memory_mb(self) -> float:
+        """Resident set in MB."""
+        return int(Path(f"/proc/{self.pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+    def close(self) -> None:
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+        os.close(self.fd)
+
+
+def scripted(width: int, height: int, **env: str) -> Run:
+    return Run([sys.executable, "-m", "tests.ui.run_scripted"], width, height, **env)
+
+
+def steady(label: str, width: int, height: int, seconds: float, keys: bytes = b"", **env: str) -> None:
+    """CPU and bytes while nothing is pressed."""
+    run = scripted(width, height, **env)
+    run.read(20, b"dispatch")
+    run.read(1.5)
+    if keys:
+        os.write(run.fd, keys)
+        run.read(1.0)
+    before = run.threads()
+    start = time.perf_counter()
+    count = len(run.read(seconds))
+    took = time.perf_counter() - start
+    after = run.threads()
+    share = {kind: (after[kind] - before[kind]) / took * 100 for kind in after}
+    ours = share["main"] + share["other"]
+    print(
+        f"{label:<44} {ours:5.1f} % UI   {share['feed']:5.1f} % script   {count / took:7.0f} B/s   {run.memory_mb():4.0f} MB"
+    )
+    run.close()
+
+
+def key_to_paint(width: int, height: int, presses: int = 120) -> None:
+    """From writing a key to the first byte of what it changed."""
+    run = scripted(width, height, SCRIPTED_THREADS="40")
+    run.read(20, b"dispatch")
+    run.read(1.0)
+    for name, keys in (("row", b"jk"), ("time", b"hl")):
+        times = []
+        for n in range(presses):
+            while select.select([run.fd], [], [], 0.03)[0]:
+                os.read(run.fd, 1 << 16)
+            start = time.perf_counter()
+            os.write(run.fd, keys[n % 2 : n % 2 + 1])
+            if select.select([run.fd], [], [], 2)[0]:
+                times.append((time.perf_counter() - start) * 1000)
+        times.sort()
+        p95 = times[int(len(times) * 0.95)]
+        print(f"key to paint, {name:<30} P50 {statistics.median(times):5.1f} ms   P95 {p95:5.1f} ms   n {len(times)}")
+    run.close()
+
+
+def first_paint(rounds: int = 5) -> None:
+    """Start of the process to the first words on the screen, beside a minimal Textual app, in turns."""
+    with tempfile.NamedTemporaryFile("w", suffix=".py") as script:
+        script.write(MINIMAL)
+        script.flush()
+        times: dict[str, list[float]] = {"minimal Textual app": [], "livemon": []}
+        for _ in range(rounds):
+            for name in times:
+                if name == "livemon":
+                    run, words = scripted(120, 40), b"dispatch"
+                else:
+                    run, words = Run([sys.executable, script.name], 120, 40), b"hello world"
+                run.read(20, words)
+                times[name].append(time.perf_counter() - run.start)
+                run.close()
+    minimal, ours = (statistics.median(values) for values in times.values())
+    print(f"first paint: minimal Textual app {minimal:.2f} s, livemon {ours:.2f} s: {ours / minimal:.2f}x")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=6.0)
+    seconds = parser.parse_args().seconds
+    live = {"SCRIPTED_LIVE": "1"}
+    steady("40 threads + 12 stages, 200x50, 4 redraws/s", 200, 50, seconds, SCRIPTED_THREADS="40", **live)
+    steady("2,000 threads, 200x50, 4 redraws/s", 200, 50, seconds, SCRIPTED_THREADS="2000", **live)
+    steady("40 threads, 200x50, paused", 200, 50, seconds, b" ", SCRIPTED_THREADS="40", **live)
+    steady("40 threads, 200x50, finished session", 200, 50, seconds, SCRIPTED_THREADS="40")
+    steady("10 threads, 80x24, 2 redraws/s", 80, 24, seconds, SCRIPTED_FPS="2", **live)
+    steady("in an episode, 80x24, 2 redraws/s", 80, 24, seconds, SCRIPTED_FPS="2", SCRIPTED_END="168", **live)
+    key_to_paint(200, 50)
+    first_paint()
+
+
+if __name__ == "__main__":
+    main()
