@@ -1,11 +1,8 @@
 """``livemon run`` on real commands: status, signals, output, what is left behind."""
 
-import json
 import signal
 import sys
 from pathlib import Path
-
-import pytest
 
 from livemon.model.samples import LogStream, TargetEvent, ThreadTick, TimingRecord
 from tests.watch.processes import TARGET, children, is_running, livemon, of_type, run_livemon, samples_of, wait_for
@@ -58,15 +55,14 @@ def test_children_of_the_command_are_followed(tmp_path: Path) -> None:
     assert [e for e in of_type(samples_of(session), TargetEvent) if e.event == "forked"]
 
 
-@pytest.mark.parametrize(("number", "expected"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_signals_go_on_to_the_command(tmp_path: Path, number: int, expected: int) -> None:
+def test_signals_go_on_to_the_command(tmp_path: Path) -> None:
     session = tmp_path / "s.livemon"
     script = ["--", "sh", "-c", "sleep 60"]
     with livemon("run", "--headless", "--record", str(session), *script, state=tmp_path) as process:
         wait_for(lambda: of_type(samples_of(session), ThreadTick))
-        process.send_signal(number)
+        process.send_signal(signal.SIGTERM)
         _, err = process.communicate(timeout=30)
-    assert process.returncode == expected, err
+    assert process.returncode == 143, err
 
 
 def test_the_duration_ends_the_command_and_is_no_failure(tmp_path: Path) -> None:
@@ -129,29 +125,3 @@ def test_a_killed_recorder_is_told_and_the_command_goes_on(tmp_path: Path) -> No
     assert process.returncode == 0
     assert "recorder" in err
     assert "Traceback" not in err
-
-
-def test_json_lines_are_the_contracts_objects(tmp_path: Path) -> None:
-    stop = tmp_path / "never"
-    script = TARGET.replace("validate=1.00  total=21.00", "validate=90.00  total=110.00")
-    code, out, err = run_livemon(
-        "run",
-        "--headless",
-        "--json",
-        "--duration",
-        "4",
-        "--",
-        sys.executable,
-        "-c",
-        script,
-        str(stop),
-        "0",
-        state=tmp_path,
-    )
-    assert code == 0, err
-    objects = [json.loads(line) for line in out.splitlines()]
-    raised = [o for o in objects if o["event"] == "raised"]
-    assert [o["kind"] for o in raised] == ["oversized_finalize"]
-    assert raised[0]["stage"] == "validate"
-    assert raised[0]["p50_ms"] == pytest.approx(90)
-    assert raised[0]["detected_at"] >= raised[0]["start"]

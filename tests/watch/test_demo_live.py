@@ -1,0 +1,40 @@
+"""The demo watched live, end to end: both stories are found from its log and its threads alone."""
+
+import json
+import signal
+from pathlib import Path
+from typing import Any
+
+from livemon.model.samples import TargetEvent
+from tests.watch.processes import is_running, livemon, of_type, run_livemon, samples_of, wait_for
+
+
+def test_both_stories_are_found_and_reported(tmp_path: Path) -> None:
+    session, truth = tmp_path / "s.livemon", tmp_path / "truth"
+    arguments = ["demo", "--headless", "--json", "--truth", str(truth), "--record", str(session)]
+    found: list[dict[str, Any]] = []
+    with livemon(*arguments, state=tmp_path) as monitor:
+        assert monitor.stdout is not None
+        while {f["kind"] for f in found if f["event"] == "ended" or f["kind"] == "oversized_finalize"} < {
+            "oversized_finalize",
+            "host_slow_transient",
+        }:
+            line = monitor.stdout.readline()
+            assert line, "it ended before it had found both"
+            found.append(json.loads(line))
+        monitor.send_signal(signal.SIGINT)
+        assert monitor.wait(30) == 130
+    oversized = {f["class"]: f for f in found if f["kind"] == "oversized_finalize" and f["event"] == "raised"}
+    assert oversized
+    assert all(f["stage"] == "validate" and f["p50_ms"] > 5 for f in oversized.values())
+    slow = next(f for f in found if f["kind"] == "host_slow_transient" and f["event"] == "ended")
+    assert slow["detected_at"] >= slow["start"]
+    assert slow["slowdown"] > 1.8
+    truths = [json.loads(line) for line in truth.read_text().splitlines()]
+    assert any(slow["duration_s"] < 3 * (t["end_ns"] - t["start_ns"]) / 1e9 for t in truths)
+    pids = [event.pid for event in of_type(samples_of(session), TargetEvent)]
+    wait_for(lambda: not any(is_running(pid) for pid in pids))
+    code, out, err = run_livemon("report", str(session), "--json", state=tmp_path)
+    assert code == 0, err
+    kinds = {f["kind"] for f in json.loads(out)["findings"]}
+    assert kinds == {"oversized_finalize", "host_slow_transient"}
