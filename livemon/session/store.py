@@ -178,7 +178,16 @@ def prune(
             freed += remove_session(path)
             removed.append(path.stem)
     _remove_orphans(folder or state_dir())
+    _remove_reserves(folder or state_dir())
     return Pruned(tuple(removed), freed, kept, kept_bytes)
+
+
+def _remove_reserves(folder: Path) -> None:
+    """Room that recorders which were killed had put by."""
+    for path in folder.glob(f"*{SUFFIX}-reserve"):
+        if not is_locked(path.with_name(path.name.removesuffix("-reserve"))):
+            with contextlib.suppress(OSError):
+                path.unlink()
 
 
 def _remove_orphans(folder: Path) -> None:

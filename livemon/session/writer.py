@@ -119,7 +119,7 @@ class SessionWriter:
     def _open(self, facts: SessionFacts) -> tuple[RecorderLock, sqlite3.Connection]:
         path = self.path
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             lock = RecorderLock(path)
         except HeldError as error:
             who = f"recorder pid {error.holder}" if error.holder else "another recorder"
@@ -286,14 +286,13 @@ class SessionWriter:
         if self.problem is not None and any(word in self.problem for word in _PASSING):
             self._retry_at_ns = now_ns  # somebody else is writing: the next tick will do
             return
-        self._reason = self.problem or self._reason
+        reason = self._reason = self.problem or self._reason
         self._retry_at_ns = now_ns + _RETRY_NS
-        if self._is_bulk or not any(word in self._reason for word in _NO_SPACE):
+        if self._is_bulk or not any(word in reason for word in _NO_SPACE):
             return
         if self._maintenance.make_room() and self._write_queue():
-            self._notes.append(
-                Note(0, "error", f"no room to record ({self._reason}): the oldest minutes make room", _FREE_SPACE)
-            )
+            text = f"no room to record ({reason}): the oldest minutes make room"
+            self._notes.append(Note(0, "error", text, _FREE_SPACE))
 
     def _retry(self, now_ns: int) -> None:
         if not self._write_queue():
@@ -318,8 +317,12 @@ class SessionWriter:
     def _maintain_if_overdue(self, now_ns: int) -> None:
         if self._is_bulk:
             return
-        if self._maintained_ns is None or (now_ns - self._maintained_ns > _OVERDUE_NS and not self.maintain()):
+        since_ns = self._maintained_ns
+        if since_ns is None:
             self._maintained_ns = now_ns
+        elif now_ns - since_ns >= _OVERDUE_NS:
+            has_more = self.maintain()
+            self._maintained_ns = since_ns if has_more else now_ns
 
     def maintain(self) -> bool:
         """One small step of merging rows or making room (some 10 ms); true if there is more to do.
@@ -353,9 +356,8 @@ class SessionWriter:
             rows = self._db.execute(
                 "SELECT id, t_ns, text, origin FROM mark_request WHERE id > ? ORDER BY id", (self._mark_seen,)
             ).fetchall()
-        except sqlite3.Error as error:
-            self.problem = str(error)
-            return []
+        except sqlite3.Error:
+            return []  # what is wrong shows in the next append
         now_ns = self._clock.monotonic_ns()
         marks = []
         for number, t_ns, text, origin in rows:
@@ -374,8 +376,8 @@ class SessionWriter:
         """Write everything, say why recording ended, and leave one self-contained file; safe to repeat."""
         if self._is_closed:
             return
-        if self._queue:
-            self._write_queue()
+        if self._queue and not self._write_queue():
+            self.lost_samples += self._queued
         if not self._is_bulk:
             self._maintenance.finish()
         self._is_closed = True

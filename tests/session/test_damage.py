@@ -142,7 +142,7 @@ def test_one_damaged_byte_never_gives_a_wrong_value_and_loses_little(
     rng = random.Random(7)
     files = [session] if state == "closed" else [session, session.with_name("s-wal")]
     lost_most = 0
-    for number in range(80):
+    for number in range(60):
         path = copy(session, tmp_path)
         target = files[number % len(files)]
         data = bytearray(target.read_bytes())

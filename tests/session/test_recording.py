@@ -228,6 +228,18 @@ def test_rare_samples_are_plain_tables_for_sqlite3(tmp_path: Path) -> None:
     db.close()
 
 
+def test_a_recorder_that_has_no_spare_time_merges_rows_all_the_same(tmp_path: Path) -> None:
+    writer = SessionWriter(tmp_path / "s", FACTS, clock=ManualClock())
+    appends = recording(1200, threads=2, records=1)
+    for batch in appends:
+        writer.append(batch)
+    reader = SessionReader(tmp_path / "s")
+    assert reader.read_new() == flat(appends)
+    reader.close()
+    assert levels(tmp_path / "s").count(PACKED) >= 7
+    writer.close()
+
+
 def test_the_recorder_needs_no_numpy(tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from tests.session.scripted import *\n"

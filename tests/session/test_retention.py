@@ -148,6 +148,14 @@ def test_pruning_never_takes_a_session_that_is_being_recorded(folder: Path) -> N
     writer.close()
 
 
+def test_pruning_takes_what_killed_recorders_left(folder: Path) -> None:
+    make(folder, "killed", 1)
+    for name in ("killed.livemon-reserve", "gone.livemon-wal", "gone.livemon-lock"):
+        (folder / name).touch()
+    prune()
+    assert [path.name for path in folder.iterdir()] == ["killed.livemon"]
+
+
 def test_a_session_is_meant_by_path_name_beginning_or_last(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     older, newer = make(folder, "2026-01-02_a", 9), make(folder, "2026-01-02_b", 1)
     assert resolve_session("last") == newer

@@ -166,7 +166,7 @@ def test_on_a_full_disk_recording_goes_on_in_the_room_it_has(small_disk: Path) -
     assert reader.damage == ()
     assert is_subsequence([s for s in own(samples) if type(s).__name__ != "LogCount"], flat(appends))
     assert own(samples)[-1] == appends[-1][-1]
-    assert any("no room to record" in s.text for s in samples if isinstance(s, Note))
+    assert any("no room to record (database or disk is full)" in s.text for s in samples if isinstance(s, Note))
     assert any(s.source == "session" for s in samples if isinstance(s, Lost))
     reader.close()
 
