@@ -102,13 +102,14 @@ class Interval:
         return list(self._base)
 
     def finding(
-        self, *, budget_ms: float | None, device: tuple[str, float] | None, typical_ratio: float | None
+        self, *, budget_ms: float | None, device: tuple[str, float, float] | None, typical_ratio: float | None
     ) -> OversizedFinalize:
         """The finding with the figures as they are now.
 
         Args:
             budget_ms: The budget in force.
-            device: Device stage of the class and its middle in ms, if it has one.
+            device: Device stage of the class, its median and its middle (interquartile mean, which the rule
+                goes by) in ms, if it has one.
             typical_ratio: The ratio rule in force.
         """
         values = self._kept.copy()
@@ -164,7 +165,7 @@ class Interval:
         self,
         p50: float,
         budget_ms: float | None,
-        device: tuple[str, float] | None,
+        device: tuple[str, float, float] | None,
         ratio: float | None,
         typical_ratio: float | None,
     ) -> str:
@@ -174,6 +175,8 @@ class Interval:
         if device and ratio is not None:
             limit = f" (limit {typical_ratio:g}×)" if typical_ratio is not None else ""
             parts.append(f"{ratio:.2f}× {device[0]} at {device[1]:.1f} ms{limit}")
+            if typical_ratio is not None and abs(device[2] - device[1]) > 0.15 * device[1]:
+                parts.append(f"{device[0]} has more than one mode: judged by its middle, {device[2]:.1f} ms")
         return ", ".join(parts)
 
 

@@ -11,8 +11,9 @@ flap; one that is over again within ``RESUME_RUNS`` runs goes on as the same fin
 changes by half inside a finding ends it and opens the next: a regression on top of a regression is
 told apart.
 
-The device's middle is the interquartile mean, as device stages often have two modes. It comes from the same
-line, or from other lines of the same class where each span has its own.
+The ratio rule goes by the device's interquartile mean, as device stages often have two modes between which
+a median jumps; the figures reported are medians. The device stage comes from the same line, or from other
+lines of the same class where each span has its own.
 
 A finding is updated when its runs have grown by a quarter, so the log of changes grows with the
 logarithm of the session.
@@ -338,6 +339,6 @@ class OversizedFinalizeDetector:
         device = self._devices.get((group, interval.class_key))
         return interval.finding(
             budget_ms=self._rules.budget_ms,
-            device=None if device is None else (device.stage, device.middle_ms),
+            device=None if device is None else (device.stage, median(device.values), device.middle_ms),
             typical_ratio=self._rules.device_ratio,
         )
