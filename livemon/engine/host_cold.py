@@ -14,7 +14,7 @@ import numpy as np
 from livemon.engine.host_baseline import FASTER, NAT
 from livemon.engine.host_cusum import Cusum
 from livemon.engine.host_evidence import Block, EvidenceMaker, Flags
-from livemon.engine.logbins import ratio_of
+from livemon.engine.logbins import Ints, ratio_of
 
 YOUNG_CELLS = 60
 """Seconds with units in which a session is young."""
@@ -31,8 +31,11 @@ class Speedup:
     row: int
     start_ns: int
     """Submission of the first fast unit."""
-    ratio: float
-    """By how much, > 1."""
+
+
+def speedup_ratio(fast: Ints) -> float:
+    """By how much units are faster, > 1: their log ratios to what was learned, in fine bins."""
+    return max(ratio_of(-int(np.sort(fast)[len(fast) // 2])), 1.0) if len(fast) else 1.0
 
 
 class SpeedupWatch:
@@ -68,8 +71,6 @@ class SpeedupWatch:
         if found[row]:
             column = int(np.where(hit[row], sums.level[row], -1).argmax())
             start = int(self._sum.begins(sums, clocks[1], 1)[row, column])
-            fast = block.ratio[rows][: row + 1][(block.start[rows][: row + 1] >= start) & ready[: row + 1]]
-            middle = int(np.sort(fast)[len(fast) // 2]) if len(fast) else 0
-            speedup = Speedup(row, start, max(ratio_of(-middle), 1.0))
+            speedup = Speedup(row, start)
         self._sum.commit(sums, row, *clocks)
         return speedup

@@ -175,6 +175,17 @@ class Learning:
         flags = self._load.ticks_with_units(ticks)
         return [tick for tick, has_units in zip(ticks, flags, strict=True) if has_units or tick.arrival_ns >= known]
 
+    def ratios_since(self, start_ns: int, current: Block, row: int) -> Ints:
+        """Log ratios of the units submitted since a moment, up to ``row`` of ``current``."""
+        out = []
+        for cell in self.recent_cells():
+            for block, _ in cell.blocks:
+                upto = row + 1 if block is current else len(block)
+                out.append(block.ratio[:upto][(block.start[:upto] >= start_ns) & block.ready[:upto]])
+                if block is current:
+                    return np.concatenate(out)
+        return np.concatenate(out) if out else np.zeros(0, np.int64)
+
     def recent_ticks(self, before_ns: int) -> list[TickWork]:
         """The ticks of the newest cells that came before a moment."""
         return [tick for cell in self.recent_cells() for tick in cell.ticks if tick.arrival_ns < before_ns]

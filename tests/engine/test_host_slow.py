@@ -297,7 +297,7 @@ def test_slow_stretches_below_an_episode_are_counted() -> None:
 
 def test_thresholds_come_from_the_criteria() -> None:
     samples = Serving(30, threads=False, episodes=[Episode(12, 14)]).samples()
-    strict = load_criteria("[host_slow]\nmin_run_s = 3.0\nstage_min_run_s = 3.0\npartial_min_run_s = 3.0\n")
+    strict = load_criteria("[host_slow]\nmin_units = 999\nstage_min_units = 999\npartial_min_units = 999\n")
     assert judged(samples, strict)[0] == []
     assert len(judged(samples)[0]) == 1
 

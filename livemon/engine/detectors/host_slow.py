@@ -17,7 +17,7 @@ from itertools import pairwise
 import numpy as np
 
 from livemon.engine.host_baseline import NAT
-from livemon.engine.host_cold import YOUNG_CELLS, SpeedupWatch
+from livemon.engine.host_cold import YOUNG_CELLS, SpeedupWatch, speedup_ratio
 from livemon.engine.host_episode import ThreadFacts, TickWork
 from livemon.engine.host_evidence import Block, EvidenceMaker, Flags
 from livemon.engine.host_learning import CELL_NS, Learning
@@ -314,7 +314,8 @@ class HostSlowDetector:
         elif speedup is not None:
             first = self._first_start if self._first_start is not None else speedup.start_ns
             if speedup.start_ns - first >= _LEAST_COLD_NS:
-                self._life.add_past(first, speedup.start_ns, speedup.ratio, at_ns)
+                ratio = speedup_ratio(self._learning.ratios_since(speedup.start_ns, block, stop - 1))
+                self._life.add_past(first, speedup.start_ns, ratio, at_ns)
             self._new_normal_ns = speedup.start_ns
             self._speedup.stop()
             self._onset.clear()
@@ -343,7 +344,7 @@ class HostSlowDetector:
         episode.last_slow_ns = last
         if speedup is not None:
             episode.last_slow_ns = speedup.start_ns
-            episode.slowdown = speedup.ratio
+            episode.slowdown = speedup_ratio(self._learning.ratios_since(speedup.start_ns, block, stop - 1))
             self._end(int(block.arrival[stop - 1]))
         return stop
 
