@@ -87,7 +87,7 @@ class Recorder:
         self._degraded = ""
         self._lost_ticks = 0
         self._logs_cpu_ns = 0
-        """CPU time that reading logs took."""
+        """CPU time that reading logs and writing their records took."""
         self._gone_ns: int | None = None
         self._child_status: int | None = None
         self._has_told_end = False
@@ -136,7 +136,8 @@ class Recorder:
     def step(self) -> None:
         """Do what is due, then write it in one piece."""
         now_ns = self._clock.monotonic_ns()
-        if self._sampler is not None and self._ticks.is_due(now_ns):
+        is_tick = self._sampler is not None and self._ticks.is_due(now_ns)
+        if self._sampler is not None and is_tick:
             self._tick(self._sampler, now_ns)
         if self._child_status is not None:
             self._tell_child_end()
@@ -153,7 +154,10 @@ class Recorder:
         if is_second:
             self._seconds.take(now_ns)
             self._every_second()
+        before_ns = time.thread_time_ns()
         self._write()
+        if not is_tick and not is_second:
+            self._logs_cpu_ns += time.thread_time_ns() - before_ns
         if is_second and not has_old_lines:
             self._writer.maintain()
         self._look_for_end(now_ns)

@@ -65,9 +65,9 @@ def add_watch_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--max-cpu",
         type=_percent,
-        default=5.0,
+        default=DEFAULT_MAX_CPU_PERCENT,
         metavar="PERCENT",
-        help="what livemon may take of one core (default: 5)",
+        help="what livemon may take of one core (default: 10)",
     )
     group = parser.add_argument_group("recording")
     group.add_argument("--record", type=Path, metavar="PATH", help="the session file, or a folder for it")
