@@ -185,6 +185,8 @@ class ProcSampler:
         for process in tuple(self._processes.values()):
             if process in checked or process.pid in churned or _links(process) != process.links:
                 ran += self._list_threads(process, now_ns, out)
+            if process.has_churn and process in checked and not process.is_self:
+                self._account(process, now_ns, out)
         if self._facts.is_due(table):
             out += [self._info(thread, now_ns) for thread in self._facts.next_changed(table)]
         if self._counters.is_counting:
@@ -230,6 +232,7 @@ class ProcSampler:
 
     def _list_threads(self, process: Process, now_ns: int, out: list[Sample]) -> list[Thread]:
         """Compare the task folder with what is known; returns the threads that are new."""
+        is_first = process.links < 0
         try:
             # The count is taken first: a thread that comes in between is found by the next comparison.
             process.links = _links(process)
@@ -259,6 +262,8 @@ class ProcSampler:
             out.append(Lost(now_ns, "threads", unseen, "threads", "ended before they were read once"))
         if unreadable:
             out.append(Lost(now_ns, "threads", unreadable, "threads", f"of process {process.pid} could not be read"))
+        if is_first:
+            self._account(process, now_ns, out)  # what it used before is nobody's loss
         return arrived
 
     def _open_thread(self, process: Process, tid: int, now_ns: int, out: list[Sample]) -> Thread:
@@ -335,9 +340,6 @@ class ProcSampler:
                 continue
             alive.add(process)
             self._take_changes(process, check, now_ns, out)
-            if process.has_churn and not process.is_self:
-                process.has_churn = False
-                self._account(process, now_ns, out)
         return alive
 
     def _take_changes(self, process: Process, check: Check, now_ns: int, out: list[Sample]) -> None:
@@ -355,6 +357,7 @@ class ProcSampler:
 
     def _account(self, process: Process, now_ns: int, out: list[Sample]) -> None:
         """Tell the CPU time that was used between the last reading of threads and their end."""
+        process.has_churn = False
         stat = self._tree.stat(process)
         if stat is None:
             return

@@ -261,6 +261,19 @@ def test_where_descriptors_are_short_the_busiest_threads_keep_counters(machine: 
     assert len(run.perf.tids_counted()) == len(counted)
 
 
+def test_threads_of_one_kind_do_not_take_counters_from_each_other(machine: FakeMachine) -> None:
+    for tid in range(20, 40):
+        machine.thread(7, tid, schedstat=(0, 0, 0))
+    run = Run(machine, ScriptedPerf(), max_descriptors=100)
+    run.tick()
+    opened = len(run.perf.events)
+    for second in range(5):
+        for tid in range(20, 40):
+            run.work(tid, P, 10 + (tid + second) % 3)
+        run.tick(1000)
+    assert len(run.perf.events) - opened < 10  # idle ones may have lost theirs, but nothing goes to and fro
+
+
 def test_everything_is_closed_at_the_end_and_when_threads_end(machine: FakeMachine) -> None:
     run = Run(machine, ScriptedPerf())
     run.tick()

@@ -159,6 +159,28 @@ def test_a_churn_of_threads_is_survived_and_accounted_for(start: Start) -> None:
     assert all(s.unit in {"threads", "ms of CPU time"} for s in watched.samples if isinstance(s, Lost))
 
 
+def test_cpu_time_of_a_thread_that_was_seen_is_not_told_as_unseen(start: Start) -> None:
+    child, watched = start(
+        """
+        import sys, threading, time
+        def spin():
+            while time.thread_time_ns() < 400_000_000: pass
+            print('spun', flush=True); sys.stdin.readline()
+        print('ready', flush=True); sys.stdin.readline()
+        t = threading.Thread(target=spin); t.start(); t.join()
+        print('joined', flush=True); sys.stdin.readline()
+        """
+    )
+    watched.tick()
+    child.ask()
+    watched.until(lambda: max(watched.cpu_ns.values()) >= 400_000_000)
+    child.ask()
+    watched.until(lambda: len(watched.alive) == 1)
+    end = time.monotonic() + 2.2  # two looks at the process follow, each of which would tell
+    watched.until(lambda: time.monotonic() > end)
+    assert sum(s.count for s in watched.samples if isinstance(s, Lost) and s.source == "threads:unseen") < 200
+
+
 def test_a_recycled_tid_is_another_thread(start: Start) -> None:
     """The kernel gives numbers again only after all others; ``ns_last_pid`` asks for one, where we may."""
     child, watched = start(
