@@ -36,22 +36,18 @@ def write_csv_tables(
         findings.writerow([column.name for column in FINDINGS])
         for sample, class_key in samples():
             if isinstance(sample, TimingRecord):
-                for row in maker.timings(sample, class_key):
-                    timings.writerow(map(_cell, row))
-                    rows["timings"] += 1
+                made = list(maker.timings(sample, class_key))
+                timings.writerows(made)
+                rows["timings"] += len(made)
             else:
-                for row in maker.threads(sample):
-                    threads.writerow(map(_cell, row))
-                    rows["threads"] += 1
+                made = list(maker.threads(sample))
+                threads.writerows(made)
+                rows["threads"] += len(made)
         for row in finding_rows(judgement):
             findings.writerow(map(_cell, row))
             rows["findings"] += 1
     return rows
 
 
-def _cell(value: Value) -> str | int | float:
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return value
+def _cell(value: Value) -> Value:
+    return ("true" if value else "false") if isinstance(value, bool) else value

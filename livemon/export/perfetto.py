@@ -10,14 +10,15 @@ that a double loses nanoseconds. Tracks:
 - spans that carry exact start and thread go to a track of their own beside that thread;
 - ``livemon findings``: episodes, oversized stages, gaps and marks.
 
-A timing line has durations, not positions: its stages are laid end to end from the unit's start and
-say so in their arguments. Events are written as they come; only lane ends are kept in memory.
+A timing line has durations, not positions: its stages are laid end to end from the unit's start, and
+``otherData`` says so. Events are written as they come; only lane ends are kept in memory.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 from livemon.export.plots import ClassedSample
@@ -33,6 +34,7 @@ FINDINGS_PID = 100_000_002
 """Above the largest pid that Linux gives, so they never meet a real one."""
 FIRST_SPAN_TID = 200_000_001
 MAX_LANES = 64
+BATCH_EVENTS = 500
 Event = dict[str, Any]
 
 
@@ -58,13 +60,17 @@ def write_trace(
             "session_clock": judgement.facts.clock,
             "origin_ns": str(origin_ns),
             "origin_s": SessionTimes(judgement).seconds(origin_ns),
+            "stage_positions": "laid end to end in the line's order; only durations were measured",
         },
     }
     write(json.dumps(head, allow_nan=False)[:-1] + ', "traceEvents": [')
     count = 0
-    for event in TraceEvents(judgement, origin_ns).events(samples()):
-        write((",\n" if count else "\n") + json.dumps(event, allow_nan=False, separators=(",", ":")))
-        count += 1
+    events = TraceEvents(judgement, origin_ns).events(samples())
+    # Many events a call: setting up the encoder costs more than one event does.
+    while batch := list(islice(events, BATCH_EVENTS)):
+        text = json.dumps(batch, allow_nan=False, separators=(",", ":"))
+        write((",\n" if count else "\n") + text[1:-1])
+        count += len(batch)
     write("\n]}\n")
     return count
 
@@ -188,7 +194,6 @@ class TraceEvents:
                 continue
             stop_ns = min(at_ns + round(duration_ms * 1e6), end_ns)
             inside: Event = {"unit": record.unit, "role": role, "duration_ms": duration_ms}
-            inside["position"] = "laid end to end in the line's order; only the duration was measured"
             yield self._slice(UNITS_PID, tid, stage, at_ns, stop_ns, role, inside)
             at_ns = stop_ns
 
@@ -222,17 +227,17 @@ class TraceEvents:
         yield from _named(info.pid, info.name, 0, info.tid)
 
     def _thread(self, delta: ThreadDelta) -> Iterator[Event]:
-        info = self._deltas.infos.get(delta.index)
+        info = self._deltas.infos.get(delta.thread)
         if info is None or delta.cpu_ns is None:
             return
         core_class = (delta.core_class or "unknown core") if delta.cpu_ns else ""
-        current = self._open.get(delta.index)
+        current = self._open.get(delta.thread)
         if current is not None and (current[2], current[1]) != (core_class, delta.start_ns):
-            yield self._class_slice(delta.index)
+            yield self._class_slice(delta.thread)
             current = None
         if core_class:
             start_ns = current[0] if current is not None else delta.start_ns
-            self._open[delta.index] = (start_ns, delta.end_ns, core_class, delta.is_exact)
+            self._open[delta.thread] = (start_ns, delta.end_ns, core_class, delta.is_exact)
         span_ns = delta.end_ns - delta.start_ns
         args = {"cpu_percent": round(100 * delta.cpu_ns / span_ns, 2)}
         if delta.run_delay_ns is not None:

@@ -130,21 +130,27 @@ class PlotBuilder:
             kept.add(bucket, duration_ms)
 
     def _add_thread_sample(self, sample: Sample) -> None:
+        spread: list[tuple[int, float]] = []
         for delta in self._deltas.update(sample):
             if delta.cpu_ns is None:
                 continue
-            spread = list(self._spread(delta.start_ns, delta.end_ns))
-            cpu = self._cpu_ns.setdefault(delta.index, array("q", [0]) * self._buckets)
+            # All deltas of a tick cover the same interval.
+            spread = spread or list(self._spread(delta.start_ns, delta.end_ns))
+            cpu = self._cpu_ns.get(delta.thread)
+            if cpu is None:
+                cpu = self._cpu_ns[delta.thread] = array("q", [0]) * self._buckets
             for bucket, part in spread:
                 cpu[bucket] += int(delta.cpu_ns * part)
             if not delta.cpu_ns:
                 continue
-            classes = self._class_ns.setdefault(delta.index, {})
+            classes = self._class_ns.setdefault(delta.thread, {})
             for name, class_ns in delta.class_cpu_ns:
-                lane = classes.setdefault(name, array("q", [0]) * self._buckets)
+                lane = classes.get(name)
+                if lane is None:
+                    lane = classes[name] = array("q", [0]) * self._buckets
                 for bucket, part in spread:
                     lane[bucket] += int(class_ns * part)
-            self._is_exact[delta.index] = delta.is_exact and self._is_exact.get(delta.index, True)
+            self._is_exact[delta.thread] = delta.is_exact and self._is_exact.get(delta.thread, True)
         if isinstance(sample, ThreadTick) and self._deltas.interval_ns is not None:
             start_ns, end_ns = self._deltas.interval_ns
             for bucket in range(self._bucket(start_ns), self._bucket(end_ns - 1) + 1):

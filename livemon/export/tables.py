@@ -103,7 +103,7 @@ class RowMaker:
             yield self._thread(delta)
 
     def _thread(self, delta: ThreadDelta) -> Row:
-        info = self._deltas.infos.get(delta.index)
+        info = self._deltas.infos.get(delta.thread)
         came_from = None if delta.core_class is None else "counters" if delta.is_exact else "last_cpu"
         counters = {c.core_class: c for c in delta.classes}
         extra: list[Value] = []

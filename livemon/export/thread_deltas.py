@@ -8,14 +8,13 @@ one gives no figures for the time in between. A counter that went back gives no 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from livemon.model.facts import Topology
 from livemon.model.samples import UNKNOWN, Lost, Sample, ThreadGone, ThreadInfo, ThreadTick
 
 
-@dataclass(frozen=True, slots=True)
-class ClassDelta:
+class ClassDelta(NamedTuple):
     """Counters of one thread on one core class in the interval; ``None`` where not measured."""
 
     core_class: str
@@ -24,11 +23,11 @@ class ClassDelta:
     instructions: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class ThreadDelta:
+class ThreadDelta(NamedTuple):
     """One thread in the interval between two ticks."""
 
-    index: int
+    thread: int
+    """``ThreadInfo.index``."""
     start_ns: int
     end_ns: int
     cpu_ns: int | None
@@ -76,26 +75,20 @@ class ThreadDeltas:
     def _tick(self, tick: ThreadTick) -> Iterator[ThreadDelta]:
         previous_ns, self._previous_ns = self._previous_ns, tick.arrival_ns
         self.interval_ns = None if previous_ns is None else (previous_ns, tick.arrival_ns)
+        last = self._last
         for row, index in enumerate(tick.index):
-            reading = (tick.cpu_ns[row], tick.run_delay_ns[row], tick.slices[row])
-            counters = {c.core_class: (c.cpu_ns[row], c.cycles[row], c.instructions[row]) for c in tick.classes}
-            before, self._last[index] = self._last.get(index), reading
-            before_classes = self._last_classes.get(index, {})
-            if counters:
-                self._last_classes[index] = counters
+            now = (tick.cpu_ns[row], tick.run_delay_ns[row], tick.slices[row])
+            before = last.get(index)
+            last[index] = now
+            classes = self._classes(tick, row, index) if tick.classes else ()
             if before is None or previous_ns is None or previous_ns >= tick.arrival_ns:
                 continue
-            cpu_ns, delay_ns, slices = (_delta(old, new) for old, new in zip(before, reading, strict=True))
-            classes = tuple(
-                ClassDelta(name, *(_delta(old, new) for old, new in zip(before_classes[name], now, strict=True)))
-                for name, now in counters.items()
-                if name in before_classes
-            )
-            if cpu_ns is None:
+            cpu_ns = _delta(before[0], now[0])
+            if cpu_ns is None and classes:
                 counted = [c.cpu_ns for c in classes if c.cpu_ns is not None]
                 cpu_ns = sum(counted) if counted else None
             last_cpu = None if tick.last_cpu[row] == UNKNOWN else tick.last_cpu[row]
-            ran_on = [c for c in classes if c.cpu_ns]
+            ran_on = [c for c in classes if c.cpu_ns] if classes else ()
             if ran_on:
                 core_class: str | None = max(ran_on, key=lambda c: c.cpu_ns or 0).core_class
             else:
@@ -105,13 +98,26 @@ class ThreadDeltas:
                 previous_ns,
                 tick.arrival_ns,
                 cpu_ns,
-                delay_ns,
-                slices,
+                _delta(before[1], now[1]),
+                _delta(before[2], now[2]),
                 last_cpu,
                 core_class,
                 bool(ran_on),
                 classes,
             )
+
+    def _classes(self, tick: ThreadTick, row: int, index: int) -> tuple[ClassDelta, ...]:
+        """What the thread did on each core class since its last reading; notes the reading."""
+        before = self._last_classes.get(index, {})
+        now = {c.core_class: (c.cpu_ns[row], c.cycles[row], c.instructions[row]) for c in tick.classes}
+        self._last_classes[index] = now
+        return tuple(
+            ClassDelta(
+                name, _delta(before[name][0], new[0]), _delta(before[name][1], new[1]), _delta(before[name][2], new[2])
+            )
+            for name, new in now.items()
+            if name in before
+        )
 
 
 def _delta(old: int, new: int) -> int | None:

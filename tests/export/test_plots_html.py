@@ -38,7 +38,7 @@ def deltas(*samples: Sample, topology: Topology = FACTS.topology) -> list[Thread
 
 def test_a_thread_that_was_not_listed_covers_only_the_newest_interval() -> None:
     found = deltas(tick(0, (1, 0, 0), (2, 0, 0)), tick(100, (2, 50, 0)), tick(200, (1, 30, 2)))
-    assert [(d.index, d.start_ns, d.end_ns, d.cpu_ns, d.core_class) for d in found] == [
+    assert [(d.thread, d.start_ns, d.end_ns, d.cpu_ns, d.core_class) for d in found] == [
         (2, 0, 100, 50, "P"),
         (1, 100, 200, 30, "E"),
     ]
