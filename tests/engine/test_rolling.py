@@ -228,6 +228,12 @@ def test_the_verdict_says_since_when_how_much_and_why() -> None:
         "HOST-SLOW for 3.2 s · requests 1.26× · host stages 4.7× · placement: dispatch, client-short on E cores (0.97)"
     )
     assert say([EPISODE], now) == wanted
+    rate = replace(
+        EPISODE,
+        primary_cause="cycle_rate",
+        causes=(Cause("cycle_rate", "applies", "", 1.4, 4.0, ("a", "b", "c", "d")),),
+    )
+    assert say([rate], now).endswith("cycle rate: a, b, c and 1 more 0.35×")
     unknown = replace(EPISODE, primary_cause=None, causes=(), slowdown=None)
     assert say([unknown], now, requests=None) == "HOST-SLOW for 3.2 s · cause not known yet"
     over = replace(EPISODE, end_ns=13 * SECOND)

@@ -19,6 +19,9 @@ _CAUSE_WORDS = {
     "page_faults": "page faults",
 }
 
+_RATIOS = frozenset({"cycle_rate", "ipc", "more_work", "device", "completion_path"})
+"""Causes whose two figures read best as their ratio."""
+
 
 def duration(ns: int) -> str:
     """``0.4 s``, ``3.2 s``, ``75 s``, ``12 min``, ``3.1 h``."""
@@ -43,9 +46,8 @@ def cause_text(finding: HostSlowTransient) -> str:
     if name == "placement":
         figure = f" ({cause.during:.2f})" if cause.during is not None else ""
         return f"{text}: {where} on E cores{figure}" if where else f"{text}{figure}"
-    if cause.during is not None and cause.reference is not None:
-        figures = f"{cause.during:.3g} against {cause.reference:.3g}"
-        return f"{text}: {where} {figures}" if where else f"{text}: {figures}"
+    if name in _RATIOS and cause.during is not None and cause.reference:
+        where = f"{where} {cause.during / cause.reference:.2f}×".strip()
     return f"{text}: {where}" if where else text
 
 
