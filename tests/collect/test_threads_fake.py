@@ -298,3 +298,13 @@ def test_running_out_of_descriptors_ends_no_process(
     assert of(TargetEvent, samples) == []
     assert run.sampler.is_anything_alive
     assert set(run.rows(run.tick(keyframe=True))) == {7, 8}
+
+
+def test_descriptors_of_ended_threads_are_there_for_new_ones(machine: FakeMachine, open_run: Opener) -> None:
+    run = open_run(max_descriptors=8)
+    for tid in range(50, 60):
+        machine.thread(7, tid)
+        samples = run.tick(1.0)
+        machine.end_thread(7, tid)
+        samples += run.tick(1.0)
+        assert of(Note, samples) == []
