@@ -5,7 +5,7 @@ from __future__ import annotations
 from livemon.model.findings import Finding, HostSlowTransient, OversizedFinalize
 from livemon.model.snapshot import Snapshot, Status, Verdict
 from livemon.ui.render.glyphs import Glyphs
-from livemon.ui.render.line import Line, Span, clean, fit, fit_line, line_width
+from livemon.ui.render.line import Line, Span, clean, fit, fit_line, line_width, width, wrap
 from livemon.ui.render.numbers import Stamps, duration, milliseconds_words, percent, ratio, size
 
 _LEVELS = {
@@ -31,6 +31,19 @@ CAUSE_WORDS = {
     "device": "the device is slower",
     "completion_path": "late completion after the device",
 }
+
+
+def verdict_lines(verdict: Verdict, cells: int, most: int, glyphs: Glyphs) -> list[Line]:
+    """The verdict on as many lines as it needs, at most ``most``."""
+    first = verdict_line(verdict, 10_000, glyphs)
+    word, text = first[0], "".join(part for part, _ in first[2:]).rstrip()
+    room = cells - width(word[0]) - 1
+    parts = wrap(text, room) if room >= 20 else [text]
+    if len(parts) > most:
+        parts[most - 1 :] = [" ".join(parts[most - 1 :])]
+    lines = [fit_line((word, (" ", "text"), (parts[0], "bold")), cells, glyphs.more)]
+    indent = " " * (width(word[0]) + 1)
+    return lines + [fit_line(((indent, "text"), (part, "bold")), cells, glyphs.more) for part in parts[1:]]
 
 
 def verdict_line(verdict: Verdict, cells: int, glyphs: Glyphs) -> Line:

@@ -17,7 +17,7 @@ from livemon.ui.render.line import Line, Row, Span, fit_line
 from livemon.ui.render.numbers import Stamps
 from livemon.ui.render.overview import share_lines
 from livemon.ui.render.scale import Scale
-from livemon.ui.render.summary import finding_line, status_line, verdict_line, view_words
+from livemon.ui.render.summary import finding_line, status_line, verdict_lines, view_words
 from livemon.ui.render.table import Widths, choose, header
 from livemon.ui.screens.base import BaseScreen
 from livemon.ui.threadlist import Entry, ThreadList, visible_rows
@@ -125,12 +125,13 @@ class OverviewPanels(BaseScreen):
         involved = self.involved(snapshot)
         entries = self.thread_entries(snapshot, involved)
         titles = 1 if cells >= 100 else 0
-        layout = share_lines(lines - 2, len(findings), len(stages) + titles, len(entries) + titles)
+        verdict = verdict_lines(snapshot.verdict, cells, 2 if lines >= 20 else 1, glyphs)
+        layout = share_lines(lines - 1 - len(verdict), len(findings), len(stages) + titles, len(entries) + titles)
         if len(stages) > layout.stages - titles:
             # What is wrong must be in sight when not everything is.
             stages.sort(key=lambda row: row.state not in ("over", "slow"))
-        rows: list[Row] = [(verdict_line(snapshot.verdict, cells, glyphs), "")]
-        places = [("verdict", -1)]
+        rows: list[Row] = [(line, "") for line in verdict]
+        places = [("verdict", -1)] * len(verdict)
         drawn = [
             timeline.share_line(snapshot, cells - MARGIN, glyphs),
             timeline.events_line(snapshot, cells - MARGIN, glyphs),
