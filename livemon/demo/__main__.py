@@ -70,8 +70,7 @@ def _serve(options: argparse.Namespace) -> None:
         if options.scenario != "finalize":
             neighbour = _start_part("neighbour", options.scenario)
             parts.append(neighbour)
-            squeezed = (os.getpid(),) if options.scenario == "transient" else (os.getpid(), kernels.pid)
-            Episodes(neighbour, squeezed, options.truth).start()
+            Episodes(neighbour, (os.getpid(),), options.truth).start()
         _wait(options.duration, kernels)
     finally:
         for part in parts:

@@ -37,7 +37,7 @@ CYCLE = (LM_HEAD, DECODE_LAYER, FINAL_RMS)
 DEVICE_MODES_MS = (18.9, 33.9)
 """The device stage has two modes that are not bound to the kernel."""
 PREPARE_MS = 0.55
-CPU_SHARE = 0.2
+CPU_SHARE = 0.12
 """Share of the finalize phase that is CPU work; the rest waits for copies."""
 STEP_PAUSE_S = 0.25
 COLD = {"prepare_ctx": 0.25, "runner_run": 40.0, "validate": 25.0, "outside": 310.0}

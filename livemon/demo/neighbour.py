@@ -17,7 +17,7 @@ from pathlib import Path
 from livemon.demo.osthread import allowed_cpus, confine, name_this_thread, thread_name, threads_of
 from livemon.demo.work import CpuWork
 
-HOGS = 8
+HOGS = 6
 """Threads of the neighbour on the squeezed CPU."""
 FIRST_S = 10.0
 EVERY_S = 15.0
