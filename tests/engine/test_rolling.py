@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from livemon.engine.core_classes import CoreClasses
 from livemon.engine.rolling import stage_rings, thread_rings
+from livemon.engine.rolling.duration_bins import BINS, DurationBins, bin_of, binned_quantile
 from livemon.engine.rolling.grid import Grid
 from livemon.engine.rolling.stage_rows import unit_rings, units_between
 from livemon.engine.rolling.stage_window import class_windows
@@ -117,6 +118,21 @@ def test_old_units_are_summed_up_and_quantiles_stay_close(monkeypatch: pytest.Mo
     assert p50 == pytest.approx(float(np.quantile(values, 0.5)), rel=0.05)
     assert p99 == pytest.approx(float(np.quantile(values, 0.99)), rel=0.05)
     assert np.nanmax(w.high) == pytest.approx(max(values))
+
+
+def test_histograms_reach_from_microseconds_to_minutes_and_survive_packing() -> None:
+    values = np.array([[1e-9, 0.004, 3.0, 80.0, 90_000.0, np.nan], [5.0] * 6])
+    bins = DurationBins(2)
+    bins.add(bin_of(values))
+    before = bins.counts()
+    bins.pack()
+    assert (bins.counts() == before).all()
+    bins.add(bin_of(values))
+    assert (bins.counts() == 2 * before).all()
+    assert before.sum(axis=1).tolist() == [5, 6]
+    assert binned_quantile(before[0], 1.0) == pytest.approx(90_000, rel=0.035)
+    assert binned_quantile(before[0], 0.5) == pytest.approx(3, rel=0.035)
+    assert binned_quantile(np.zeros(BINS), 0.5) is None
 
 
 def test_units_are_counted_once_where_several_formats_tell_of_them() -> None:

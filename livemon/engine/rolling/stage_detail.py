@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from livemon.engine.roles import FINALIZE, TOTAL
+from livemon.engine.rolling.duration_bins import BINS, EDGES_MS, binned_quantile
 from livemon.engine.rolling.grid import Grid, optional
-from livemon.engine.rolling.stage_rings import BINS, StageRing, bin_edges_ms
-from livemon.engine.rolling.stage_window import Window, binned_quantile, class_windows
+from livemon.engine.rolling.stage_rings import StageRing
+from livemon.engine.rolling.stage_window import Window, class_windows
 from livemon.engine.rolling.thread_rings import SECOND
 from livemon.model.criteria import Criteria
 from livemon.model.snapshot import Series, StageDetail
@@ -66,7 +67,7 @@ def _histogram(w: Window) -> tuple[tuple[float, ...], tuple[int, ...]]:
         return (), ()
     first, last = int(used[0]), int(used[-1])
     step = -(-(last - first + 1) // 60)
-    edges = bin_edges_ms()[first : last + 1 + step : step]
+    edges = EDGES_MS[first : last + 1 + step : step]
     padded = np.zeros((len(edges) - 1) * step)
     part = w.bins[first : first + len(padded)]
     padded[: len(part)] = part
@@ -99,7 +100,7 @@ def _bands(members: Sequence[StageRing], stage: str, grid: Grid, start_ns: int, 
             for ring in members:
                 for cell in ring.minute_cells(begin, begin + grid.bucket_ns - 1):
                     if cell.bins is not None:
-                        bins += cell.bins[ring.stages.index(stage)]
+                        bins += cell.bins.counts()[ring.stages.index(stage)]
             for row, q in enumerate((0.5, 0.9, 0.99)):
                 value = binned_quantile(bins, q)
                 out[row, column] = np.nan if value is None else value

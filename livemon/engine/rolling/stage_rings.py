@@ -2,7 +2,7 @@
 
 One ring holds one kind of line of one class, all its stages side by side. The newest units are
 kept as they are (quantiles of them are exact); seconds keep count, sum, lowest and highest for two hours,
-minutes also a histogram of 5 % bins for a day. Units are placed by their own time.
+minutes also a histogram of 7 % bins for a day. Units are placed by their own time.
 
 Each unit also gets a mark whether its host stages together took over ``SLOW`` times what is usual for the
 ring: the timeline's share of host-slow units is counted from it. What is usual is learned from units that
@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from livemon.engine.classes import Classified
 from livemon.engine.roles import HOST, UNACCOUNTED
+from livemon.engine.rolling.duration_bins import DurationBins, bin_of
 from livemon.engine.rolling.thread_rings import SECOND
 from livemon.engine.shapes import Shape
 
@@ -36,14 +37,7 @@ RAW_BYTES = 24 << 20
 """What all rings may hold of single units."""
 SECONDS = 7_200
 MINUTES = 1_500
-BINS = 256
-_FIRST_MS, _STEP = 1e-3, math.log(1.05)
-
-
-def bin_edges_ms() -> Doubles:
-    """Edges of the histogram's bins in ms, (BINS + 1,)."""
-    edges: Doubles = _FIRST_MS * np.exp(np.arange(BINS + 1) * _STEP)
-    return edges
+_OPEN_MINUTES = 3
 
 
 @dataclass(slots=True)
@@ -56,8 +50,8 @@ class Cell:
     low: Doubles
     high: Doubles
     slow: int
-    bins: npt.NDArray[np.uint32] | None = None
-    """(stages, BINS) in minutes."""
+    bins: DurationBins | None = None
+    """In minutes only."""
 
     def mean_ms(self) -> Doubles:
         """Mean of each stage, (stages,)."""
@@ -184,14 +178,14 @@ class StageRing:
         buckets = t_ns // width_ns
         starts = np.flatnonzero(np.r_[True, buckets[1:] != buckets[:-1]])
         ends = np.r_[starts[1:], len(buckets)]
-        with_bins = self._bins_of(values) if has_bins else None
+        with_bins = bin_of(values) if has_bins else None
         for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
             part = values[:, start:end]
             whole_ns = np.rint(np.nan_to_num(part) * 1e6).astype(np.int64)
             cell = cells.get(int(buckets[start]))
             if cell is None:
                 size = values.shape[0]
-                bins = np.zeros((size, BINS), np.uint32) if has_bins else None
+                bins = DurationBins(size) if has_bins else None
                 cell = cells[int(buckets[start])] = Cell(
                     0, np.zeros(size, np.int64), np.full(size, np.inf), np.full(size, -np.inf), 0, bins
                 )
@@ -203,18 +197,16 @@ class StageRing:
             cell.high = np.fmax(cell.high, np.fmax.reduce(part, axis=1))
             cell.slow += int(slow[start:end].sum())
             if with_bins is not None and cell.bins is not None:
-                for row in range(values.shape[0]):
-                    cell.bins[row] += np.bincount(with_bins[row, start:end], minlength=BINS + 1)[:BINS].astype(
-                        np.uint32
-                    )
+                cell.bins.add(with_bins[:, start:end])
+        if has_bins:
+            self._pack_old()
 
-    @staticmethod
-    def _bins_of(values: Doubles) -> Ints:
-        """Bin of each value; ``BINS`` where it is unknown."""
-        logs = np.log(np.maximum(np.nan_to_num(values, nan=_FIRST_MS), _FIRST_MS) / _FIRST_MS) / _STEP
-        bins: Ints = np.minimum(logs.astype(np.int64), BINS - 1)
-        bins[np.isnan(values)] = BINS
-        return bins
+    def _pack_old(self) -> None:
+        """Minutes that are past get no more units, but for late ones."""
+        for key in list(self.minutes)[-2 * _OPEN_MINUTES : -_OPEN_MINUTES]:
+            bins = self.minutes[key].bins
+            if bins is not None:
+                bins.pack()
 
     # -- reading
 

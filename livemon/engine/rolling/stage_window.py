@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from livemon.engine.rolling.duration_bins import BINS, binned_quantile, counts_of
 from livemon.engine.rolling.grid import Doubles, Grid
-from livemon.engine.rolling.stage_rings import BINS, StageRing, bin_edges_ms
+from livemon.engine.rolling.stage_rings import StageRing
 
 
 @dataclass(slots=True)
@@ -30,7 +31,7 @@ class Window:
     """P50 and P99 in ms, where they were computed with those of the ring's other stages."""
 
     def quantiles(self) -> tuple[float | None, float | None]:
-        """P50 and P99 in ms: exact from single units, else to half a bin (2.5 %)."""
+        """P50 and P99 in ms: exact from single units, else to half a bin (3.5 %)."""
         if self.middle is not None:
             return self.middle
         if len(self.values):
@@ -56,19 +57,7 @@ class Window:
 def _as_bins(window: Window) -> Doubles:
     if window.bins is not None:
         return window.bins
-    logs = np.log(np.maximum(window.values, 1e-3) / 1e-3) / np.log(1.05)
-    counts: Doubles = np.bincount(np.minimum(logs.astype(np.int64), BINS - 1), minlength=BINS).astype(np.float64)
-    return counts
-
-
-def binned_quantile(bins: Doubles | None, q: float) -> float | None:
-    """Quantile in ms of a histogram; ``None`` if it is empty."""
-    n = 0.0 if bins is None else float(bins.sum())
-    if bins is None or not n:
-        return None
-    k = min(int(np.searchsorted(np.cumsum(bins), q * (n - 1), side="right")), BINS - 1)
-    edges = bin_edges_ms()
-    return float(np.sqrt(edges[k] * edges[k + 1]))
+    return counts_of(window.values)
 
 
 def ring_windows(ring: StageRing, grid: Grid, start_ns: int, end_ns: int) -> dict[str, Window]:
@@ -118,7 +107,7 @@ def _from_cells(ring: StageRing, grid: Grid, start_ns: int, end_ns: int) -> dict
     bins = np.zeros((size, BINS))
     for cell in ring.minute_cells(start_ns, end_ns):
         if cell.bins is not None:
-            bins += cell.bins
+            bins += cell.bins.counts()
     found: dict[str, Window] = {}
     for k, stage in enumerate(ring.stages):
         if n and not np.isnan(low[k]).all():
