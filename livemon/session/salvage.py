@@ -10,7 +10,9 @@ Page and record layout: https://www.sqlite.org/fileformat2.html
 
 from __future__ import annotations
 
+import mmap
 import struct
+from bisect import bisect
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -27,11 +29,15 @@ Pages = Callable[[int], bytes]
 def salvage(path: Path) -> list[Block]:
     """Every intact row of ``block`` that the file or its log holds, in order, without overlaps."""
     try:
-        data = path.read_bytes()
         wal = path.with_name(path.name + "-wal")
         log = wal.read_bytes() if wal.exists() else b""
-    except OSError:
+        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            return _salvage(data, log)
+    except (OSError, ValueError):  # ValueError: an empty file can't be mapped
         return []
+
+
+def _salvage(data: mmap.mmap, log: bytes) -> list[Block]:
     size = _page_size(data)
     rounds = _rounds(log, size)
     count = max([len(data) // size, *(number for pages in rounds for number in pages)])
@@ -47,7 +53,7 @@ def salvage(path: Path) -> list[Block]:
     return _without_overlaps(list(found.values()))
 
 
-def _page_size(data: bytes) -> int:
+def _page_size(data: mmap.mmap) -> int:
     size = int.from_bytes(data[16:18], "big")
     return size if size >= 512 and not size & (size - 1) else _DEFAULT_PAGE
 
@@ -155,11 +161,15 @@ def _signed(value: int) -> int:
 
 def _without_overlaps(blocks: list[Block]) -> list[Block]:
     """In order of ids; where a merged block covers a row, the merged one counts."""
+    ids: list[int] = []
     kept: list[Block] = []
     for block in sorted(blocks, key=lambda b: (-b.level, b.id - b.last_id, b.id)):
-        if all(block.last_id < other.id or block.id > other.last_id for other in kept):
-            kept.append(block)
-    return sorted(kept, key=lambda b: b.id)
+        at = bisect(ids, block.id)
+        if (at and kept[at - 1].last_id >= block.id) or (at < len(ids) and ids[at] <= block.last_id):
+            continue
+        ids.insert(at, block.id)
+        kept.insert(at, block)
+    return kept
 
 
 def log_tail(path: Path) -> int:
