@@ -104,8 +104,8 @@ class Recorder:
         targets = tuple(describe(pid) for pid in others)
         if child is not None:
             try:
-                sampler = open_sampler((*others, child), options=options, clock=self._clock)
-                return (*targets, describe(child)), sampler
+                all_of_them = open_sampler((*others, child), options=options, clock=self._clock)
+                return (*targets, describe(child)), all_of_them
             except TargetError:
                 now_ns, name = self._clock.monotonic_ns(), config.child_name
                 targets = (*targets, Target(child, name))
