@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import io
 import os
 import signal
 import sys
@@ -66,6 +67,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if options.command is None:
         parser.print_help(sys.stderr)
         return EXIT_USAGE
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A terminal or pipe that can't take a sign (LANG=C, names that are no UTF-8) gets "?" for it, not a traceback.
+        sys.stdout.reconfigure(errors="replace")
     try:
         code: int = importlib.import_module(command_module(options.command)).run(options)
         sys.stdout.flush()

@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     before, after, note = _in_one_cycle(before, after)
     comparison = compare(_data(before), _data(after), notes=note)
     if args.json:
-        print(json.dumps(comparison_json(comparison), indent=1, ensure_ascii=False, allow_nan=False))
+        print(json.dumps(comparison_json(comparison), indent=1, allow_nan=False))
     else:
         blocks = comparison_blocks(comparison)
         sys.stdout.write(render_text(blocks, width=terminal_width(), is_coloured=is_coloured()))

@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     api = PrometheusApi(args.prometheus_url, headers=headers, timeout_s=args.timeout)
     rows = rank_hosts(api, label=args.label, window=args.window)
     if args.json:
-        print(json.dumps(fleet_json(rows), indent=1, ensure_ascii=False, allow_nan=False))
+        print(json.dumps(fleet_json(rows), indent=1, allow_nan=False))
     else:
         blocks = fleet_blocks(rows, args.window, args.top)
         sys.stdout.write(render_text(blocks, width=terminal_width(), is_coloured=is_coloured()))

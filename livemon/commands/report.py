@@ -81,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
 def _print(judgements: Sequence[Judgement], args: argparse.Namespace) -> None:
     clock: ClockName = args.clock
     if args.json:
-        print(json.dumps(reports_json(judgements, clock), indent=1, ensure_ascii=False, allow_nan=False))
+        print(json.dumps(reports_json(judgements, clock), indent=1, allow_nan=False))
     elif args.html is not None:
         _write_html(judgements, clock, args.html)
     elif args.markdown:
@@ -157,7 +157,7 @@ def _sweep(paths: Sequence[str], criteria_toml: str | None, args: argparse.Names
         print(f"livemon report: {key} = {value}", file=sys.stderr)
         results.append((value, judge(paths[0], text)))
     if args.json:
-        print(json.dumps(sweep_json(key, results, args.clock), indent=1, ensure_ascii=False, allow_nan=False))
+        print(json.dumps(sweep_json(key, results, args.clock), indent=1, allow_nan=False))
     else:
         sys.stdout.write(_as_text(sweep_blocks(key, results)))
     met = any(failures(parse_fail_on(args.fail_on), judgement.findings) for _, judgement in results)

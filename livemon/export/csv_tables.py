@@ -26,9 +26,9 @@ def write_csv_tables(
     maker = RowMaker(judgement, classes)
     rows = {"timings": 0, "threads": 0, "findings": 0}
     with (
-        (folder / "timings.csv").open("w", newline="", encoding="utf-8") as timings_file,
-        (folder / "threads.csv").open("w", newline="", encoding="utf-8") as threads_file,
-        (folder / "findings.csv").open("w", newline="", encoding="utf-8") as findings_file,
+        (folder / "timings.csv").open("w", newline="", encoding="utf-8", errors="replace") as timings_file,
+        (folder / "threads.csv").open("w", newline="", encoding="utf-8", errors="replace") as threads_file,
+        (folder / "findings.csv").open("w", newline="", encoding="utf-8", errors="replace") as findings_file,
     ):
         timings, threads, findings = (csv.writer(f) for f in (timings_file, threads_file, findings_file))
         timings.writerow([column.name for column in TIMINGS])

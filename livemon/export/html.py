@@ -65,11 +65,12 @@ svg .base,svg .tick{{stroke:var(--line)}}svg .stage{{fill:var(--stage)}}svg .low
 svg .budget{{stroke:var(--critical);stroke-dasharray:5 3}}
 svg .p{{fill:var(--p)}}svg .e{{fill:var(--e)}}svg .u{{fill:var(--u)}}svg .cut{{stroke:var(--bg);stroke-width:2}}
 svg .episode{{fill:var(--shade)}}svg .gap{{fill:var(--gap)}}
+article+article{{margin-top:56px;border-top:3px solid var(--line);padding-top:28px}}
 footer{{color:var(--dim);margin-top:36px;font-size:13px}}
 @media print{{
 :root{{color-scheme:light}}body{{font-size:10.5pt}}main{{max-width:none;padding:0}}
 *{{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
-h2,h3,caption,figcaption{{break-after:avoid}}figure,.verdict,tr{{break-inside:avoid}}
+h2,h3,caption,figcaption{{break-after:avoid}}figure,.verdict,tr{{break-inside:avoid}}article+article{{break-before:page;margin:0;border:0}}
 table{{font-size:9pt}}.scroll{{overflow:visible}}@page{{margin:14mm}}
 }}
 """

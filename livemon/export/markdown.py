@@ -57,7 +57,7 @@ def _lines(block: Block) -> Iterator[str]:
 
 def escaped(text: str) -> str:
     """Text with Markdown's signs escaped outside `code`; one line."""
-    text = " ".join(text.split())
+    text = "".join(c if c.isprintable() else "�" for c in " ".join(text.split()))
     parts: list[str] = []
     end = 0
     for match in _CODE.finditer(text):

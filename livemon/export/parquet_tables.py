@@ -104,13 +104,18 @@ class _ParquetTable:
             self._flush()
 
     def _flush(self) -> None:
-        arrays = [
-            self._pyarrow.array(column, type=field.type)
-            for column, field in zip(self._columns, self._schema, strict=True)
-        ]
+        arrays = [self._array(column, field.type) for column, field in zip(self._columns, self._schema, strict=True)]
         self._writer.write_table(self._pyarrow.Table.from_arrays(arrays, schema=self._schema))
         for column in self._columns:
             column.clear()
+
+    def _array(self, column: list[Any], kind: Any) -> Any:
+        try:
+            return self._pyarrow.array(column, type=kind)
+        except UnicodeEncodeError:
+            # Bytes of a log or thread name that are no UTF-8 came through as lone surrogates.
+            clean = [v.encode("utf-8", "replace").decode() if isinstance(v, str) else v for v in column]
+            return self._pyarrow.array(clean, type=kind)
 
     def close(self) -> None:
         if self._columns[0]:

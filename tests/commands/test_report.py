@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -138,3 +140,15 @@ def test_mistakes_are_one_line_and_exit_2(
     assert (code, out) == (2, "")
     assert message in err
     assert len(err.splitlines()) == 1
+
+
+def test_a_terminal_that_is_not_utf_8_gets_question_marks(session: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "livemon", "report", str(session)],
+        capture_output=True,
+        env={"PYTHONIOENCODING": "ascii", "PATH": "/usr/bin:/bin", "HOME": str(session.parent)},
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"livemon report: a.livemon" in done.stdout
+    assert done.stdout.isascii()

@@ -61,11 +61,12 @@ def test_losses_gaps_and_damage_are_said() -> None:
 
 def test_control_characters_never_reach_the_terminal() -> None:
     evil = judgement(
-        stages=(stage("\x1b[31mred\x07", "st\x1bage", "host"),),
+        stages=(stage("\x1b[31mred\x07", "st\x1bage\udc80", "host"),),
         threads=(ThreadStats(1, 2, "na\x1b]0;me", 1.0, None, "", None, (), None, None),),
         findings=(oversized("\x1b[2J"),),
     )
     assert all(c.isprintable() or c == "\n" for c in text(evil))
+    assert all(c.isprintable() or c == "\n" for c in render_markdown(report_blocks(evil)))
 
 
 def test_colour_only_when_asked() -> None:

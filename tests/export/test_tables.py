@@ -129,3 +129,11 @@ def test_without_pyarrow_the_remedy_is_named(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(UsageError, match=r"pip install 'livemon\[parquet\]'"):
         write_parquet_tables(empty(), list, tmp_path)
+
+
+def test_names_that_are_no_utf_8_are_marked_not_fatal(tmp_path: Path) -> None:
+    odd = TimingRecord(T0, T0, "arrival", "x\udc80y", None, None, (("a", 1.5),))
+    write_csv_tables(judgement(), lambda: [(odd, None)], tmp_path)
+    write_parquet_tables(judgement(), lambda: [(odd, None)], tmp_path)
+    assert "x?y" in (tmp_path / "timings.csv").read_text()
+    assert duckdb.sql(f"select source from '{tmp_path}/timings.parquet'").fetchall() == [("x?y",)]
