@@ -14,7 +14,7 @@ from livemon.collect.budget import Budget
 from livemon.collect.environment import environment, host_name
 from livemon.collect.pacer import Pacer
 from livemon.collect.pressure import PressureSampler
-from livemon.collect.processes import describe
+from livemon.collect.processes import describe, find_by_name
 from livemon.collect.threads import SamplingOptions, ThreadSampler, open_sampler
 from livemon.collect.topology import read_topology
 from livemon.model.clock import Clock, WallMapping
@@ -34,6 +34,7 @@ SECOND_NS = 1_000_000_000
 MARKS_NS = 200_000_000
 GRACE_NS = 400_000_000
 """Logs are read on for so long after the target has ended: its last lines come late."""
+FOLLOW_NAMES_S = 2
 STALLED_NS = 2_000_000_000
 """A tick later than this is told as a gap of its own."""
 
@@ -59,6 +60,10 @@ class Recorder:
         self._logs = LogReader(config.logs, config.parse, config.mark_patterns, clock, self._wall)
         self._child_end: TargetEvent | None = None
         self._batch: list[Sample] = []
+        self._sampling = SamplingOptions(
+            interval_ns=config.interval_ns, counters=config.counters, max_cpu_percent=config.max_cpu_percent
+        )
+        self._known_pids = set(config.pids)
         targets, self._sampler = self._open_sampler()
         self._pressure = PressureSampler(config.pids, "/", clock)
         self._metrics = _metrics(config)
@@ -94,12 +99,26 @@ class Recorder:
         self.end_reason = ""
         """Why there is nothing more to record; empty while there is."""
 
+    def _look_for_names(self) -> None:
+        """Take in processes that match by name and were not there before, such as a restarted server."""
+        for expression in self._config.follow_names:
+            for target in find_by_name(expression):
+                if target.pid in self._known_pids:
+                    continue
+                self._known_pids.add(target.pid)
+                try:
+                    if self._sampler is None:
+                        self._sampler = open_sampler((target.pid,), options=self._sampling, clock=self._clock)
+                    else:
+                        self._sampler.add_process(target.pid)
+                except TargetError:
+                    continue  # gone again, or not ours to read
+                self._pressure.add_process(target.pid)
+
     def _open_sampler(self) -> tuple[tuple[Target, ...], ThreadSampler | None]:
         """The processes and what samples them; a short command may be over by now."""
         config, child = self._config, self._config.child_pid
-        options = SamplingOptions(
-            interval_ns=config.interval_ns, counters=config.counters, max_cpu_percent=config.max_cpu_percent
-        )
+        options = self._sampling
         others = tuple(pid for pid in config.pids if pid != child)
         targets = tuple(describe(pid) for pid in others)
         if child is not None:
@@ -244,6 +263,8 @@ class Recorder:
             lost, self._lost_ticks = self._lost_ticks, 0
             reason = "livemon got no CPU in time"
             self._batch.append(Lost(now_ns, "threads", lost, "ticks", reason))
+        if self._config.follow_names and self._seconds.ticks % FOLLOW_NAMES_S == 0:
+            self._look_for_names()
         self._keep_budget(now_ns)
         self._batch.append(self._about_self())
 
@@ -274,6 +295,8 @@ class Recorder:
 
     def _look_for_end(self, now_ns: int) -> None:
         """Find out whether there is anything left to record."""
+        if self._config.follow_names:
+            return
         if self._sampler is not None or self._child_end is not None:
             if self._sampler is not None and self._sampler.is_anything_alive:
                 self._gone_ns = None

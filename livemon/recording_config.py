@@ -25,6 +25,8 @@ class RecordingConfig:
     child_pid: int | None = None
     """The process that the caller started and will tell the exit status of."""
     child_name: str = ""
+    follow_names: tuple[str, ...] = ()
+    """Processes that match one of these are taken in whenever they appear (a restarted server)."""
     logs: tuple[LogRequest, ...] = ()
     """Descriptors in them are inherited."""
     metrics_urls: tuple[str, ...] = ()

@@ -37,6 +37,8 @@ class Watched:
     logs: tuple[LogRequest, ...] = ()
     command: tuple[str, ...] = ()
     """A command to start; its output is followed and its process tree sampled."""
+    follow_names: tuple[str, ...] = ()
+    """Processes that match are taken in whenever they appear."""
     origin: Literal["live", "demo"] = "live"
     is_ours: bool = False
     """The command is livemon's own demo: it ends with the viewer."""
@@ -291,6 +293,7 @@ def _config(watched: Watched, options: WatchOptions, session_path: Path, child: 
         pids=watched.pids if child is None else (child.pid, *watched.pids),
         child_pid=None if child is None else child.pid,
         child_name=watched.name if child is not None else "",
+        follow_names=watched.follow_names,
         logs=logs,
         metrics_urls=options.metrics_urls,
         parse=options.parse,

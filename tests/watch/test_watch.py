@@ -292,3 +292,21 @@ def test_a_flood_is_skipped_in_counted_lines_and_ticks_go_on(tmp_path: Path) -> 
     lost = sum(s.count for s in of_type(samples, Lost) if s.unit == "lines")
     assert lost + len(of_type(samples, TimingRecord)) == 200_000
     assert not [n for n in of_type(samples, Note) if n.severity == "error"]
+
+
+def test_a_restarted_process_is_taken_in_only_when_asked(tmp_path: Path) -> None:
+    session, log = tmp_path / "s.livemon", tmp_path / "log"
+    name = f"restarted-{os.getpid()}"
+    with livemon(
+        "watch", "--headless", "--name", name, "--follow-name", "--record", str(session), state=tmp_path
+    ) as monitor:  # fmt: skip
+        wait_for(lambda: of_type(samples_of(session), SelfSample))
+        pids = []
+        for _ in range(2):
+            with target(log, tmp_path / name) as process:
+                pids.append(process.pid)
+                wait_for(lambda: pids[-1] in [e.pid for e in of_type(samples_of(session), TargetEvent)])
+        monitor.send_signal(signal.SIGINT)
+        monitor.wait(30)
+    found = [e.pid for e in of_type(samples_of(session), TargetEvent) if e.event == "found"]
+    assert found == pids
