@@ -90,10 +90,12 @@ class ThreadHealth:
     def _refresh(self) -> None:
         sums = self.sums
         self.known: Flags = (self.ticks >= _KNOWN_TICKS) & (sums[CPU] >= _KNOWN_CPU_NS)
-        self._usual = ratio(sums[CPU], self.ticks)
-        self._share = ratio(sums[E_CPU], sums[E_CPU] + sums[F_CPU])
-        self._rate = ratio(sums[F_CYCLES], sums[F_CYC_CPU])
-        self._ipc = ratio(sums[E_INS] + sums[F_INS], sums[E_CYCLES] + sums[F_CYCLES])
+        c = self._causes
+        # What a tick is compared with; NaN for names whose healthy state is not known.
+        self._least = np.where(self.known, _BUSY_PART * ratio(sums[CPU], self.ticks), np.nan)
+        self._most_share = ratio(sums[E_CPU], sums[E_CPU] + sums[F_CPU]) + c.efficiency_share_points
+        self._least_rate = c.cycle_rate_ratio * ratio(sums[F_CYCLES], sums[F_CYC_CPU])
+        self._least_ipc = c.ipc_ratio * ratio(sums[E_INS] + sums[F_INS], sums[E_CYCLES] + sums[F_CYCLES])
 
     def grow(self, names: int) -> None:
         """Make room for so many names."""
@@ -121,19 +123,19 @@ class ThreadHealth:
 
     def vote(self, numbers: Ints, work: Ints, *, has_units: bool, tick_ns: int) -> Vote:
         """What the threads of one tick say: names that worked and their work."""
-        cpu = work[CPU]
-        scale = max(tick_ns / 1e8, 0.1)
-        busy = cpu >= self._causes.thread_busy_ms * 1e6
-        usual = self._usual[numbers]
-        known = busy & self.known[numbers] & (cpu >= _BUSY_PART * usual * min(scale, 1.0))
-        share = ratio(work[E_CPU], work[E_CPU] + work[F_CPU])
         c = self._causes
-        # Comparisons with NaN are false: what is not measured has not moved.
-        moved = share - self._share[numbers] >= c.efficiency_share_points
-        fast = work[F_CYC_CPU] >= 0.5 * cpu
-        moved |= fast & (ratio(work[F_CYCLES], work[F_CYC_CPU]) <= c.cycle_rate_ratio * self._rate[numbers])
-        ipc = ratio(work[E_INS] + work[F_INS], work[E_CYCLES] + work[F_CYCLES])
-        moved |= ipc <= c.ipc_ratio * self._ipc[numbers]
+        cpu = work[CPU]
+        total = work[E_CPU] + work[F_CPU]
+        busy = cpu >= c.thread_busy_ms * 1e6
+        known = busy & (cpu >= self._least[numbers] * min(max(tick_ns / 1e8, 0.1), 1.0))
+        # Comparisons with NaN are false: what is not known or not measured has not moved.
+        moved = (work[E_CPU] >= self._most_share[numbers] * total) & (total > 0)
+        fast = work[F_CYC_CPU]
+        moved |= (work[F_CYCLES] <= self._least_rate[numbers] * fast) & (fast >= 0.5 * cpu) & (fast > 0)
+        cycles = work[E_CYCLES] + work[F_CYCLES]
+        moved |= (work[E_INS] + work[F_INS] <= self._least_ipc[numbers] * cycles) & (cycles > 0)
+        moved &= known
+        n_known = int(np.count_nonzero(known))
         awake = busy if has_units else is_awake(work, tick_ns)
-        cold = awake & (share > COLD_SHARE)
-        return Vote(int(known.sum()), int((known & moved).sum()), int(awake.sum()), int(cold.sum()))
+        cold = awake & (work[E_CPU] > COLD_SHARE * total)
+        return Vote(n_known, int(np.count_nonzero(moved)), int(np.count_nonzero(awake)), int(np.count_nonzero(cold)))

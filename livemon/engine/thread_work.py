@@ -91,9 +91,12 @@ class ThreadWork:
         self._reach(int(delta.index.max()))
         slot = self._slot[delta.index]
         worked = (slot >= 0) & delta.cpu_known & ((delta.cpu_ns > 0) | (delta.delay_ns > 0))
-        if not worked.any():
-            return None
-        return (*_by_name(slot[worked], self._rows(delta)[:, worked]), delta.dt_ns)
+        rows = self._rows(delta)
+        if not worked.all():
+            if not worked.any():
+                return None
+            slot, rows = slot[worked], rows[:, worked]
+        return (*_by_name(slot, rows), delta.dt_ns)
 
     def _rows(self, delta: TickDelta) -> Ints:
         work = np.zeros((ROWS, len(delta.index)), np.int64)
@@ -131,6 +134,8 @@ def _is_whole(tick: ThreadTick) -> bool:
 
 def _by_name(slot: Ints, work: Ints) -> tuple[Ints, Ints]:
     """Columns of threads of one name added up; names in rising order."""
+    if len(slot) < 2 or bool((slot[1:] > slot[:-1]).all()):
+        return slot, work
     numbers, position = np.unique(slot, return_inverse=True)
     if len(numbers) == len(slot):
         return numbers, work[:, np.argsort(slot)]
