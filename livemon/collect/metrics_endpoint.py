@@ -26,6 +26,7 @@ from livemon.parse.metric_deltas import MetricDeltas, ScrapeReading
 
 HEADER_VARIABLE = "LIVEMON_METRICS_HEADER"
 """Environment variable with one header for all endpoints, such as ``Authorization: Bearer …``."""
+MEANS = "are means over scrape intervals: percentiles are those of the means, single units are not seen"
 FIRST_STREAM = 1_000_000
 """Indexes of metrics streams, above those of logs."""
 MAX_BYTES = 32 << 20
@@ -206,6 +207,7 @@ class _Follower:
         if not self._is_told:
             self._is_told = True
             out.append(LogStream(now_ns, self._stream, self._endpoint.shown, "metrics", "metrics"))
+            out.append(Note(now_ns, "warning", f"durations from {self._endpoint.shown} {MEANS}"))
         for t_ns, result in ready:
             if isinstance(result, ScrapeError):
                 out += self._miss(t_ns, now_ns, str(result))

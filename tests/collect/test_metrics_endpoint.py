@@ -15,6 +15,7 @@ from prometheus_client import CollectorRegistry, Histogram, start_http_server
 
 from livemon.collect.metrics_endpoint import (
     HEADER_VARIABLE,
+    MEANS,
     MetricsEndpoint,
     MetricsEndpoints,
     ScrapeError,
@@ -89,6 +90,11 @@ def wait_for(endpoints: MetricsEndpoints, is_done: Callable[[list[Sample]], bool
     raise AssertionError(f"not seen in 10 s: {seen}")
 
 
+def notes(samples: list[Sample]) -> list[str]:
+    """What was told beside the standing remark on means."""
+    return [s.text for s in samples if isinstance(s, Note) and not s.text.endswith(MEANS)]
+
+
 def records(samples: list[Sample]) -> list[TimingRecord]:
     return [s for s in samples if isinstance(s, TimingRecord)]
 
@@ -105,6 +111,7 @@ def test_observations_become_records_of_the_interval(served: Served) -> None:
         endpoints.close()
     stream = seen[0]
     assert isinstance(stream, LogStream)
+    assert any(isinstance(x, Note) and x.text.endswith(MEANS) for x in seen)
     assert (stream.kind, stream.path) == ("metrics", served.url)
     found = records(seen)
     assert {(r.source, r.label, r.stages[0][0], r.unit, r.time_from, r.stream) for r in found} == {
@@ -125,9 +132,8 @@ def test_an_outage_is_a_gap_and_a_restart_is_told() -> None:
         first.latency.labels("a").observe(5)
         seen = wait_for(endpoints, lambda s: any(isinstance(x, LogCount) for x in s))
         first.close()
-        seen = wait_for(endpoints, lambda s: any(isinstance(x, Note) for x in s))
-        note = next(x for x in seen if isinstance(x, Note))
-        assert "refused" in note.text or "reset" in note.text
+        seen = wait_for(endpoints, lambda s: bool(notes(s)))
+        assert "refused" in notes(seen)[0] or "reset" in notes(seen)[0]
         second = Served(first.port)
         second.latency.labels("a").observe(0.25)
         seen = wait_for(endpoints, lambda s: bool(records(s)))
@@ -142,8 +148,8 @@ def test_an_outage_is_a_gap_and_a_restart_is_told() -> None:
         True,
     )
     assert records(seen)[0].stages == (("request_latency", pytest.approx(250)),)
-    assert any(isinstance(x, Note) and "started again" in x.text for x in seen)
-    assert sum(isinstance(x, Note) for x in seen) == 1
+    assert len(notes(seen)) == 1
+    assert "started again" in notes(seen)[0]
     assert all(isinstance(x, Lost | Note | LogCount | TimingRecord) for x in left)
 
 
@@ -152,7 +158,7 @@ def test_a_gap_that_is_open_at_the_end_is_told() -> None:
         unused.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{unused.getsockname()[1]}"
         endpoints = MetricsEndpoints([url], interval_s=0.05)
-        wait_for(endpoints, lambda s: any(isinstance(x, Note) for x in s))
+        wait_for(endpoints, lambda s: bool(notes(s)))
         left = endpoints.close()
     assert [x.unit for x in left if isinstance(x, Lost)] == ["scrapes"]
 
@@ -175,10 +181,10 @@ def test_a_slow_endpoint_delays_no_one_and_is_named() -> None:
         started = time.monotonic()
         endpoints.poll(1)
         assert time.monotonic() - started < 0.1
-        seen = wait_for(endpoints, lambda s: any(isinstance(x, Note) for x in s))
+        seen = wait_for(endpoints, lambda s: bool(notes(s)))
         endpoints.close()
         release.set()
-    assert "no whole answer within 0.15 s" in next(x.text for x in seen if isinstance(x, Note))
+    assert "no whole answer within 0.15 s" in notes(seen)[0]
 
 
 def test_the_header_and_the_user_reach_the_endpoint_and_no_one_else(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -220,9 +226,8 @@ def test_an_endpoint_without_durations_says_what_it_looked_for() -> None:
         endpoints = MetricsEndpoints([url], interval_s=0.02)
         seen = wait_for(endpoints, lambda s: sum(isinstance(x, LogCount) for x in s) >= 3)
         endpoints.close()
-    notes = [x for x in seen if isinstance(x, Note)]
-    assert len(notes) == 1
-    assert "none is a histogram or summary of a duration" in notes[0].text
+    assert len(notes(seen)) == 1
+    assert "none is a histogram or summary of a duration" in notes(seen)[0]
 
 
 def test_binary_and_endless_answers_are_refused() -> None:
