@@ -14,10 +14,12 @@ from collections.abc import Callable, Sequence
 
 from livemon.engine.engine import Engine
 from livemon.engine.rolling.grid import Grid
+from livemon.engine.rolling.stage_rings import shown_class
 from livemon.engine.rolling.state_log import clock_text
 from livemon.engine.rolling.thread_rings import SECOND, ThreadRings
 from livemon.engine.rolling.view import RollingView
 from livemon.engine.tick_deltas import TickDeltas
+from livemon.keeping import keep_episodes
 from livemon.log_text import lines_of
 from livemon.model.criteria import Criteria, load_criteria
 from livemon.model.findings import Finding
@@ -97,6 +99,8 @@ class SessionView:
 
     def _take(self, samples: Sequence[Sample]) -> None:
         changes = self._engine.feed(samples)
+        if self.is_live:
+            keep_episodes(self._reader, changes)
         before = self._view.log.revision
         self._view.update(samples)
         self._revision += self._view.log.revision - before
@@ -320,7 +324,8 @@ def _path(streams: dict[int, LogStream], number: int) -> str:
 
 def _words(finding: Finding) -> str:
     if finding.kind == "oversized_finalize":
-        return f"oversized {finding.stage}" + (f" of {finding.class_key}" if finding.class_key else "")
+        of = shown_class(finding.class_key)
+        return f"oversized {finding.stage}" + (f" of {of}" if of else "")
     return f"host-slow ({finding.primary_cause or 'cause unknown'})"
 
 

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from livemon.engine.core_classes import CoreClasses
+from livemon.engine.detectors.oversized_finalize import OversizedFinalizeDetector
 from livemon.engine.rolling import stage_rings, thread_rings
 from livemon.engine.rolling.duration_bins import BINS, DurationBins, bin_of, binned_quantile
 from livemon.engine.rolling.grid import Grid
@@ -145,6 +146,23 @@ def test_units_are_counted_once_where_several_formats_tell_of_them() -> None:
     view.update(records)
     rings = unit_rings(view._stage_rings.rings())
     assert units_between(rings, 0, records[-1].t_ns) == 100
+
+
+def test_lines_that_are_all_alike_have_no_class_on_the_screen() -> None:
+    view = RollingView(Criteria(), SessionFacts())
+    records = kernel_runs(((20.0, 22.0),), 60)
+    view.update(records)
+    detector = OversizedFinalizeDetector(Criteria())
+    detector.update(records)
+    end = records[-1].t_ns
+    grid = Grid.ending(end, 10 * SECOND, 20)
+    rows = view.stage_rows(grid, end, 10 * SECOND, detector.get())
+    assert {row.class_key for row in rows} == {None}
+    assert next(row for row in rows if row.stage == "validate").state == "over"
+    assert view.verdict(end, 10 * SECOND, detector.get()).text.startswith("OVERSIZED FINALIZE: validate · median 2")
+    detail = view.stage_detail(None, "validate", grid, end, 10 * SECOND)
+    assert detail is not None
+    assert detail.saving_to_budget_ms_per_step == pytest.approx(16, abs=1)
 
 
 def test_spans_count_units_by_their_total() -> None:

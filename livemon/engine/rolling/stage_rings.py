@@ -251,6 +251,11 @@ class StageRing:
                 yield cell
 
 
+def shown_class(class_key: str | None) -> str | None:
+    """Class that a row is shown under: a cycle of one tells nothing apart."""
+    return None if class_key == "0/1" else class_key
+
+
 class StageRings:
     """All rings of a session."""
 
@@ -265,13 +270,14 @@ class StageRings:
     def add(self, items: list[Classified]) -> None:
         """Take classified records."""
         for item in items:
-            key = (item.class_key, item.shape, item.record.source)
+            class_key = shown_class(item.class_key)
+            key = (class_key, item.shape, item.record.source)
             ring = self._rings.get(key)
             if ring is None:
                 if len(self._rings) >= self.MAX_RINGS:
                     self.left_out += 1
                     continue
-                ring = self._rings[key] = StageRing(item.class_key, item.shape, item.record.source)
+                ring = self._rings[key] = StageRing(class_key, item.shape, item.record.source)
             ring.add(item)
         self._unshrunk += len(items)
         if self._unshrunk > 4096:

@@ -9,7 +9,7 @@ import numpy as np
 
 from livemon.engine.roles import CPU, FINALIZE, HOST, TOTAL, UNACCOUNTED
 from livemon.engine.rolling.grid import Doubles, Grid, optional
-from livemon.engine.rolling.stage_rings import Cell, StageRing
+from livemon.engine.rolling.stage_rings import Cell, StageRing, shown_class
 from livemon.engine.rolling.stage_window import class_windows
 from livemon.engine.rolling.thread_rings import SECOND
 from livemon.model.criteria import Criteria
@@ -63,7 +63,9 @@ def stage_rows(
         references: From ``references_ms``.
     """
     is_slow = any(isinstance(f, HostSlowTransient) and f.end_ns is None for f in findings)
-    over = {(f.class_key, f.stage) for f in findings if isinstance(f, OversizedFinalize) and f.end_ns is None}
+    over = {
+        (shown_class(f.class_key), f.stage) for f in findings if isinstance(f, OversizedFinalize) and f.end_ns is None
+    }
     rows = []
     for class_key, members in by_class(rings).items():
         windows = class_windows(members, grid, start_ns, at_ns)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from livemon.engine.rolling.stage_rings import shown_class
 from livemon.model.findings import Finding, HostSlowTransient, OversizedFinalize
 from livemon.model.snapshot import Verdict
 
@@ -68,7 +69,8 @@ def _finalize(findings: Sequence[OversizedFinalize], classes: int) -> str:
     keys = {f.class_key for f in findings}
     if len(keys) > 1:
         parts.append(f"{len(keys)} of {max(classes, len(keys))} classes")
-    parts.append(f"worst {worst.class_key or worst.stage} {worst.p50_ms:.1f} ms")
+    what = f"worst {worst.class_key}" if len(keys) > 1 else shown_class(worst.class_key) or "median"
+    parts.append(f"{what} {worst.p50_ms:.1f} ms")
     if worst.ratio_to_device is not None:
         parts.append(f"{worst.ratio_to_device:.1f}× {worst.device_stage}")
     denominators = {f.share_denominator for f in findings}
