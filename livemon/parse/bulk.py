@@ -8,16 +8,17 @@ read line by line.
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import Final
 
 from livemon.parse.linewise import LineReader
 from livemon.parse.record import ParsedRecord
-from livemon.parse.template import DIGITS, Batch, Template
+from livemon.parse.template import DIGITS, Batch, Lines, Template
 
 _MAX_TEMPLATES: Final = 64
 _MAX_REFUSED: Final = 4096
 _MAX_LINE: Final = 4096
-_PARTS: Final = (b"stdout P", b"stderr P", b'{"log":')
+_PARTS: Final = (b"stdout P", b"stderr P", b'"log":')
 
 
 class BulkReader:
@@ -49,7 +50,7 @@ class BulkReader:
         end = data.rfind(b"\n") + 1
         if end:
             block = data[:end] if end < len(data) else data
-            if b"\r" in block or any(mark in block for mark in _PARTS) or not self._stream.is_at_line_start:
+            if b"\r" in block or not self._stream.is_at_line_start:
                 out.extend(self._stream.feed(block))
             else:
                 self._read_block(block, out)
@@ -64,101 +65,96 @@ class BulkReader:
             first = stream.line + 1
             batch = self._last.read(block, range(first, first + count), is_shape_known=False)
             if batch is not None:
-                batch.block, batch.offset = block, stream.offset
+                batch.source, batch.members = Lines(block, stream.line, stream.offset), range(count)
                 stream.account(count, len(block), batch.template.record.source)
                 out.append(batch)
                 return
         self._last = None
-        lines = block.split(b"\n")
-        lines.pop()
+        lines = Lines(block, stream.line, stream.offset)
+        shapes = block.translate(None, DIGITS).split(b"\n")
         at = 0
-        while at < len(lines):
-            at = self._read_lines(lines, at, out)
+        while at < len(lines.texts):
+            at = self._read_lines(lines, shapes, at, out)
 
-    def _read_lines(self, lines: list[bytes], start: int, out: list[Batch | ParsedRecord]) -> int:
+    def _read_lines(self, lines: Lines, shapes: list[bytes], start: int, out: list[Batch | ParsedRecord]) -> int:
         """Read lines from ``start`` up to the next line that teaches a new shape; returns where to go on."""
         groups: dict[bytes, list[int]] = {}
         templates = self._templates
-        learning = False
-        at = start
         slow: list[int] = []
-        for at in range(start, len(lines)):
-            line = lines[at]
-            if b"_timing" not in line:
-                slow.append(at)
-                continue
-            shape = line.translate(None, DIGITS)
-            if shape in templates and len(line) <= _MAX_LINE:
-                group = groups.get(shape)
-                if group is None:
-                    groups[shape] = [at]
-                else:
-                    group.append(at)
+        texts = lines.texts
+        end = len(texts)
+        learning = False
+        for at in range(start, end):
+            shape = shapes[at]
+            group = groups.get(shape)
+            if group is not None:
+                group.append(at)
+            elif shape in templates:
+                groups[shape] = [at]
             else:
                 slow.append(at)
-                if shape not in self._refused and len(line) <= _MAX_LINE:
-                    learning = True
+                if any(part in texts[at] for part in _PARTS):
+                    # Container parts: what follows may be the rest of this line.
+                    slow = list(range(start, end))
+                    groups.clear()
                     break
-        end = at + 1
-        batches = self._read_groups(lines, start, groups, slow)
-        self._emit(lines, start, end, batches, slow, out, learning)
+                if b"_timing" in shape and shape not in self._refused and len(texts[at]) <= _MAX_LINE:
+                    learning = True
+                    end = at + 1
+                    break
+        batches = self._read_groups(lines, groups, slow)
+        self._emit(lines, end, batches, slow, out, learning)
         if len(groups) == 1 and not slow and end - start > 1:
             self._last = templates[next(iter(groups))]
         return end
 
-    def _read_groups(
-        self, lines: list[bytes], start: int, groups: dict[bytes, list[int]], slow: list[int]
-    ) -> dict[int, Batch]:
-        """Batches by their first line; lines of groups that can't be read in bulk go to ``slow``."""
-        batches: dict[int, Batch] = {}
-        first = self._stream.line + 1 - start
+    def _read_groups(self, lines: Lines, groups: dict[bytes, list[int]], slow: list[int]) -> list[tuple[int, Batch]]:
+        """Batches with their first line; lines of groups that can't be read in bulk go to ``slow``."""
+        batches: list[tuple[int, Batch]] = []
+        texts = lines.texts
         refused = False
         for shape, members in groups.items():
-            block = b"\n".join([lines[i] for i in members]) + b"\n"
-            batch = self._templates[shape].read(block, [first + i for i in members])
+            block = b"\n".join([texts[i] for i in members]) + b"\n"
+            batch = None
+            if len(block) <= _MAX_LINE * len(members):
+                batch = self._templates[shape].read(block, [lines.line + 1 + i for i in members])
             if batch is None:
                 slow.extend(members)
                 refused = True
             else:
-                batches[members[0]] = batch
+                batch.source, batch.members = lines, members
+                batches.append((members[0], batch))
         if refused:
             slow.sort()
         return batches
 
     def _emit(
         self,
-        lines: list[bytes],
-        start: int,
+        lines: Lines,
         end: int,
-        batches: dict[int, Batch],
+        batches: list[tuple[int, Batch]],
         slow: list[int],
         out: list[Batch | ParsedRecord],
         learning: bool,
     ) -> None:
         """Read the slow lines at their places, and put everything out by first line."""
         stream = self._stream
-        base_line = stream.line
-        offsets = [stream.offset]
-        for line in lines[start:end]:
-            offsets.append(offsets[-1] + len(line) + 1)
-        for batch in batches.values():
-            at_each = [i - base_line - 1 for i in batch.lines]
-            batch.places = [(offsets[i], len(lines[start + i]) + 1) for i in at_each]
-            stream.account(len(batch), 0, batch.template.record.source)
         events: list[tuple[int, Batch | None]] = [(at, None) for at in slow]
-        events.extend(batches.items())
-        events.sort(key=lambda event: event[0])
+        for first, batch in batches:
+            stream.account(len(batch), 0, batch.template.record.source)
+            events.append((first, batch))
+        events.sort(key=itemgetter(0))
         for at, found in events:
             if found is not None:
                 out.append(found)
                 continue
-            stream.move_to(base_line + at - start, offsets[at - start])
+            stream.move_to(lines.line + at, lines.offset_of(at))
             malformed = stream.stats.malformed
-            records = stream.feed(lines[at] + b"\n")
+            records = stream.feed(lines.texts[at] + b"\n")
             out.extend(records)
             if learning and at == end - 1:
-                self._learn(lines[at], records if stream.stats.malformed == malformed else [])
-        stream.move_to(base_line + end - start, offsets[end - start])
+                self._learn(lines.texts[at], records if stream.stats.malformed == malformed else [])
+        stream.move_to(lines.line + end, lines.offset_of(end))
 
     def _learn(self, line: bytes, records: list[ParsedRecord]) -> None:
         shape = line.translate(None, DIGITS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from json.encoder import encode_basestring_ascii as quoted
-from operator import itemgetter
 from typing import Final
 
 from livemon.parse.record import ParsedRecord
@@ -34,18 +33,27 @@ def record_line(record: ParsedRecord) -> str:
 
 def json_lines(items: list[Batch | ParsedRecord]) -> bytes:
     """What a bulk reader gave for a block as lines of JSON, in the order of the log's lines."""
-    if not any(isinstance(item, Batch) for item in items):
-        return "".join([record_line(item) for item in items if isinstance(item, ParsedRecord)]).encode()
-    if len(items) == 1 and isinstance(items[0], Batch):
-        return batch_lines(items[0])
-    numbered: list[tuple[int, bytes]] = []
+    last = 0
+    for item in items:
+        lines = item.lines if isinstance(item, Batch) else (item.line,)
+        if lines[0] < last:
+            return _interleaved(items)
+        last = lines[-1]
+    return b"".join([batch_lines(i) if isinstance(i, Batch) else record_line(i).encode() for i in items])
+
+
+def _interleaved(items: list[Batch | ParsedRecord]) -> bytes:
+    """Items whose lines stand between each other's."""
+    first = min(item.lines[0] if isinstance(item, Batch) else item.line for item in items)
+    last = max(item.lines[-1] if isinstance(item, Batch) else item.line for item in items)
+    slots: list[bytes] = [b""] * (last - first + 1)
     for item in items:
         if isinstance(item, Batch):
-            numbered.extend(zip(item.lines, batch_lines(item).splitlines(keepends=True), strict=True))
+            for line, text in zip(item.lines, batch_lines(item).splitlines(keepends=True), strict=True):
+                slots[line - first] = text
         else:
-            numbered.append((item.line, record_line(item).encode()))
-    numbered.sort(key=itemgetter(0))
-    return b"".join([text for _, text in numbered])
+            slots[item.line - first] += record_line(item).encode()
+    return b"".join(slots)
 
 
 def batch_lines(batch: Batch) -> bytes:

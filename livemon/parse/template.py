@@ -11,7 +11,10 @@ can hide between the numbers.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 from livemon.parse import units
@@ -20,7 +23,9 @@ from livemon.parse.record import ParsedRecord
 
 DIGITS: Final = b"0123456789"
 _NUMBERS_ONLY: Final = bytes(c if c in b"0123456789." else 32 for c in range(256))
-_ONES: Final = bytes(49 if c in b"123456789" else c for c in range(256))
+_FIRST_TWO: Final = itemgetter(slice(0, 2))
+_ZERO: Final = 48
+_DOT: Final = 46
 _TOKEN = re.compile(rb"[0-9.]+")
 _LINE = re.compile(
     rb"(?:\[mono_ns=(?P<t>\d{10,16})\](?:\[[\w.:]{1,40}\]){0,4} ?(?:[A-Za-z_][\w.]{0,80}: )?)?"
@@ -44,6 +49,43 @@ class Column(NamedTuple):
     """Stage or field name."""
 
 
+class Lines:
+    """The lines of a block and where they are in the stream; positions are worked out when asked for.
+
+    Args:
+        block: Whole lines with their newlines.
+        line: Physical lines before the block.
+        offset: Byte offset of the block.
+    """
+
+    def __init__(self, block: bytes, line: int, offset: int) -> None:
+        self._block = block
+        self._texts: list[bytes] | None = None
+        self.line = line
+        self._offset = offset
+        self._ends: list[int] = []
+
+    @property
+    def texts(self) -> list[bytes]:
+        """The lines without their newlines."""
+        if self._texts is None:
+            self._texts = self._block.split(b"\n")
+            self._texts.pop()
+        return self._texts
+
+    def offset_of(self, index: int) -> int:
+        """Byte offset of a line; of the end of the block for the index after the last."""
+        if index == len(self.texts):
+            return self._offset + len(self._block)
+        if not self._ends:
+            self._ends = list(accumulate(map(len, self.texts), initial=self._offset))
+        return self._ends[index] + index
+
+    def place_of(self, index: int) -> tuple[int, int]:
+        """(offset, length) of a line, terminator included."""
+        return self.offset_of(index), len(self.texts[index]) + 1
+
+
 @dataclass(slots=True)
 class Batch:
     """Records of one shape as columns of text; they are what the long way would give."""
@@ -53,11 +95,10 @@ class Batch:
     """Numbers of the physical lines."""
     columns: list[list[bytes]]
     """Texts of the shape's numbers; one list for each of ``template.columns``."""
-    block: bytes = b""
-    offset: int = 0
-    """Where ``block``, whole lines one after the other, starts in the stream; unused with ``places``."""
-    places: list[tuple[int, int]] = field(default_factory=list)
-    """(offset, length) of each line, where they do not stand one after the other."""
+    source: Lines | None = None
+    """The block the lines are of."""
+    members: Sequence[int] = ()
+    """Indexes of the lines in it."""
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -73,12 +114,8 @@ class Batch:
 
     def positions(self) -> list[tuple[int, int]]:
         """(offset, length) of each physical line in the stream."""
-        if not self.places:
-            at = self.offset
-            for line in self.block.split(b"\n")[: len(self.lines)]:
-                self.places.append((at, len(line) + 1))
-                at += len(line) + 1
-        return self.places
+        assert self.source is not None
+        return [self.source.place_of(i) for i in self.members]
 
     def records(self) -> list[ParsedRecord]:
         """The records as objects, in the order of the lines."""
@@ -158,7 +195,7 @@ class Template:
         batch = self.read(line + b"\n", range(record.line, record.line + 1))
         if batch is None:
             raise ValueError("the template does not read its own line")
-        batch.places = [(record.offset, record.length)]
+        batch.source, batch.members = Lines(line + b"\n", record.line - 1, record.offset), range(1)
         if batch.records() != [record]:
             raise ValueError("the template reads its own line differently")
 
@@ -210,8 +247,7 @@ class Template:
         """
         n = len(lines)
         width = len(self.columns)
-        numbers = block.translate(_NUMBERS_ONLY)
-        tokens = numbers.split()
+        tokens = block.translate(_NUMBERS_ONLY).split()
         if len(tokens) != width * n:
             return None
         columns = [tokens[i::width] for i in range(width)]
@@ -225,35 +261,38 @@ class Template:
             return None
         if not is_shape_known and block.translate(None, DIGITS) != (self.shape + b"\n") * n:
             return None
-        numbers_are_plain = _are_plain(numbers)
-        for what, column, first in zip(self.columns, columns, self.tokens, strict=True):
-            if not _is_valid(what, column, first, numbers_are_plain):
+        for i, what in enumerate(self.columns):
+            if not self._is_valid(i, what, columns[i], block):
                 return None
         return Batch(self, lines, columns)
 
+    def _is_valid(self, index: int, what: Column, column: list[bytes], block: bytes) -> bool:
+        """Whether a column holds what the long way would read as it read its first value."""
+        role = what.role
+        first = self.tokens[index]
+        if role == "stage":
+            has_dot = b"." in first
+            if has_dot and b"." + self.constants[index + 1] in block:
+                return False
+            return _are_durations(column, has_dot=has_dot)
+        if role == "same":
+            return column.count(first) == len(column)
+        if role == "t":
+            longest = max(map(len, column))
+            if longest != min(map(len, column)) or not 10 <= longest <= 16 or min(column)[0] == _ZERO:
+                return False
+            return longest < 16 or max(column) <= _MAX_EXACT_NS
+        return role == "free" or max(map(len, column)) <= 40
 
-def _are_plain(numbers: bytes) -> bool:
-    """Whether no number of a text starts or ends with a dot or has a leading zero: what JSON allows, too."""
-    if b" ." in numbers or b". " in numbers:
+
+def _are_durations(column: list[bytes], *, has_dot: bool) -> bool:
+    """Whether all are numbers below the ceiling, without a leading dot or zeros: what JSON allows, too."""
+    longest = max(map(len, column))
+    # With a dot, a digit follows it: nine characters are at most seven digits before it.
+    if longest > _SAFE_INTEGER_DIGITS + (2 if has_dot else 0) and not all(float(t) <= units.CEILING_MS for t in column):
         return False
-    ones = numbers.translate(_ONES)
-    return b" 00" not in ones and b" 01" not in ones
-
-
-def _is_valid(what: Column, column: list[bytes], first: bytes, numbers_are_plain: bool) -> bool:
-    """Whether a column holds what the long way would read as it read its first value."""
-    role = what.role
-    if role == "stage":
-        if not numbers_are_plain and not _are_plain(b" " + b" ".join(column) + b" "):
-            return False
-        # With a dot, a digit follows it: nine characters are at most seven digits before it.
-        safe = _SAFE_INTEGER_DIGITS + (2 if b"." in first else 0)
-        return max(map(len, column)) <= safe or all(float(t) <= units.CEILING_MS for t in column)
-    if role == "same":
-        return column.count(first) == len(column)
-    if role == "t":
-        longest = max(map(len, column))
-        if longest != min(map(len, column)) or not 10 <= longest <= 16 or min(column)[0] == 48:
-            return False
-        return longest < 16 or max(column) <= _MAX_EXACT_NS
-    return role == "free" or max(map(len, column)) <= 40
+    least = min(column)[0]
+    if least != _ZERO:
+        return least != _DOT
+    heads = set(map(_FIRST_TWO, column))
+    return all(head[0] != _ZERO or head in (b"0", b"0.") for head in heads)
