@@ -58,7 +58,11 @@ def watch(watched: Watched, options: WatchOptions) -> int:
     Raises:
         LivemonError: it can't be done, with what to do instead.
     """
-    if not options.headless and not options.web:
+    if options.web is not None:
+        from livemon.watch_web import check_web
+
+        check_web(options.web)
+    elif not options.headless:
         _check_terminal()
     with _session_place(watched, options) as session_path:
         watching = _Watching(watched, options)
