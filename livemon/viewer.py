@@ -33,7 +33,7 @@ READ_BACK_NS = 180 * SECOND
 """The longest window that is read back from the file when memory no longer holds it in detail."""
 QUIET_NS = 120_000_000
 """A timing record after so long without one is news of its own."""
-_MARGIN_NS = 8 * SECOND
+_MARGIN_NS = 4 * SECOND
 _DETAIL_NS = 10 * SECOND
 _MOST_LINES = 2_000
 

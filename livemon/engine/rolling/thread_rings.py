@@ -31,7 +31,7 @@ _SUMS = [row for row in range(ROWS) if row not in (LOW, HIGH)]
 SECOND = 1_000_000_000
 WIDTHS_NS: tuple[int, ...] = (0, SECOND, 10 * SECOND, 60 * SECOND, 600 * SECOND)
 """Width of a block at each level; 0: one tick."""
-BYTES: tuple[int, ...] = (16 << 20, 12 << 20, 8 << 20, 6 << 20, 4 << 20)
+BYTES: tuple[int, ...] = (16 << 20, 24 << 20, 8 << 20, 6 << 20, 4 << 20)
 """What each level may hold."""
 _NEARLY = 0.4
 
