@@ -13,6 +13,7 @@ from livemon.engine.engine import Engine
 from livemon.export.finding_document import verdict
 from livemon.export.report_json import finding_json
 from livemon.export.times import SessionTimes
+from livemon.keeping import keep_episodes
 from livemon.model.clock import Clock, SystemClock
 from livemon.model.criteria import load_criteria
 from livemon.model.findings import FindingChange
@@ -88,7 +89,9 @@ class Headless:
                 samples = self._reader.read_new()
                 if samples:
                     self._take(samples)
-                    self._print(self._engine.feed(samples))
+                    changes = self._engine.feed(samples)
+                    keep_episodes(self._reader, changes)
+                    self._print(changes)
                 if is_last:
                     break
                 self._clock.sleep(POLL_S)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -20,7 +21,7 @@ Origin = Literal["log", "key", "command", "signal"]
 _MOST_CHARS = 500
 
 
-def write_into(path: Path, statement: str, values: tuple[int | str, ...]) -> None:
+def write_into(path: Path, statement: str, rows: Sequence[tuple[int | str, ...]]) -> None:
     """One small write beside the recorder.
 
     Raises:
@@ -28,7 +29,7 @@ def write_into(path: Path, statement: str, values: tuple[int | str, ...]) -> Non
     """
     try:
         with contextlib.closing(connect_writable(path)) as db, db:
-            db.execute(statement, values)
+            db.executemany(statement, rows)
     except sqlite3.Error as error:
         raise SessionError(f"can't write into {path}: {error}") from None
 
@@ -63,7 +64,7 @@ def put_mark(path: Path, text: str, t_ns: int, origin: Origin, *, is_recording: 
             finally:
                 lock.release()
             return
-    write_into(path, "INSERT INTO mark_request (t_ns, text, origin) VALUES (?,?,?)", (t_ns, clean, origin))
+    write_into(path, "INSERT INTO mark_request (t_ns, text, origin) VALUES (?,?,?)", [(t_ns, clean, origin)])
 
 
 def _append(path: Path, mark: Mark) -> None:

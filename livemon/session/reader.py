@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
+from collections.abc import Sequence
 from pathlib import Path
 
 from livemon.model.facts import SessionFacts
@@ -132,14 +133,13 @@ class SessionReader:
         end_ns = bounds[1] if bounds else None
         put_mark(self.path, text, t_ns, origin, is_recording=is_recording, end_ns=end_ns)
 
-    def keep(self, start_ns: int, end_ns: int, reason: str) -> None:
-        """Ask that a stretch (with half a minute around it) stays at full detail when room is made.
+    def keep(self, stretches: Sequence[tuple[int, int, str]]) -> None:
+        """Ask that (start, end, reason) stay at full detail, with half a minute around, when room is made.
 
         Raises:
             SessionError: The session can't be written.
         """
-        values = (start_ns, end_ns, reason)
-        write_into(self.path, "INSERT OR IGNORE INTO keep (start_ns, end_ns, reason) VALUES (?,?,?)", values)
+        write_into(self.path, "INSERT OR IGNORE INTO keep (start_ns, end_ns, reason) VALUES (?,?,?)", stretches)
 
     def close(self) -> None:
         """Let go of the session."""

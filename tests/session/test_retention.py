@@ -27,7 +27,7 @@ def capped(tmp_path_factory: pytest.TempPathFactory) -> Path:
         writer.append(batch)
         if number == 900:
             reader = SessionReader(path)
-            reader.keep(START_NS + 80 * SECOND, START_NS + 85 * SECOND, "T1")
+            reader.keep([(START_NS + 80 * SECOND, START_NS + 85 * SECOND, "T1")])
             reader.close()
         if number % 10 == 9:
             while writer.maintain():
