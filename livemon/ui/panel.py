@@ -11,13 +11,17 @@ class Panel:
         self.key: object = None
         self.top = 0
         self.height = 1
+        self._is_chosen = False
 
     def set(self, keys: list[object], height: int) -> None:
         """The rows now, and how many are visible."""
         was = self.index
         self.keys = keys
         self.height = max(height, 1)
-        if self.key not in self._positions():
+        if not self._is_chosen:
+            # Nobody chose a row yet: the first one is the most important.
+            self.key = keys[0] if keys else None
+        elif self.key not in self._positions():
             self.key = keys[min(was, len(keys) - 1)] if keys else None
         self._follow()
 
@@ -29,16 +33,23 @@ class Panel:
     def move(self, delta: int) -> None:
         """Move the selection; it stops at the ends."""
         if self.keys:
+            self._is_chosen = True
             self.key = self.keys[min(max(self.index + delta, 0), len(self.keys) - 1)]
             self._follow()
 
     def select(self, position: int) -> bool:
         """Select by position; false if there is no such row."""
         if 0 <= position < len(self.keys):
+            self._is_chosen = True
             self.key = self.keys[position]
             self._follow()
             return True
         return False
+
+    def choose(self, key: object) -> None:
+        """Select by key, whether or not it is listed yet."""
+        self._is_chosen = True
+        self.key = key
 
     def visible(self) -> range:
         """Positions that are in view."""

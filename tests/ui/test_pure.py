@@ -253,7 +253,9 @@ def test_the_line_editor() -> None:
 
 def test_the_selection_sticks_to_its_row() -> None:
     panel = Panel()
+    panel.set(["b", "c"], 2)
     panel.set(["a", "b", "c", "d"], 2)
+    assert panel.key == "a"
     panel.move(2)
     assert (panel.key, list(panel.visible())) == ("c", [1, 2])
     panel.set(["x", "c", "a"], 2)

@@ -126,7 +126,7 @@ def _cause_rows(finding: HostSlowTransient, cells: int, glyphs: Glyphs) -> list[
         else:
             rows.append((tuple(head), ""))
             rows += [(((" " * 5 + part, "muted"),), "") for part in parts if part]
-        if cause.threads:
+        if cause.threads and cause.verdict == "applies":
             indent = 59 if cells >= 110 else 5
             rows.append((((" " * indent + "threads: " + ", ".join(clean(t) for t in cause.threads), "name"),), ""))
     return rows
@@ -134,7 +134,15 @@ def _cause_rows(finding: HostSlowTransient, cells: int, glyphs: Glyphs) -> list[
 
 def pair(values: tuple[float | None, float | None], scale: float = 1.0) -> str:
     """``during / reference``."""
-    return " / ".join("–" if value is None else significant(value * scale) for value in values)
+    return " / ".join("–" if value is None else _short(value * scale) for value in values)
+
+
+def _short(value: float) -> str:
+    """Three digits, in thousands, millions or billions from 100,000 on."""
+    for limit, unit in ((1e9, " G"), (1e6, " M"), (1e5, " k")):
+        if abs(value) >= limit:
+            return significant(value / (limit if limit != 1e5 else 1e3)) + unit
+    return significant(value)
 
 
 _THREAD_COLUMNS = (

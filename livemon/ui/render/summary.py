@@ -98,7 +98,7 @@ def _status_parts(status: Status, glyphs: Glyphs) -> list[tuple[int, str, str]]:
         parts.append((9, f"+{len(status.targets) - 3} more", "bar"))
     if not status.targets:
         parts.append((1, "no process", "bar"))
-    is_usual = status.recorder_state in ("recording", "replay", "closed")
+    is_usual = status.recorder_state in ("recording", "replay", "closed", "imported")
     if not is_usual:
         parts.append((0, glyphs.ascii_only(clean(status.recorder_state)), "bar-warn"))
     if status.lost:

@@ -8,7 +8,7 @@ from typing import ClassVar
 from livemon.model.findings import Finding
 from livemon.model.snapshot import Snapshot, ViewSource
 from livemon.ui.crash import state_dir
-from livemon.ui.render.finding import finding_rows, headline, markdown
+from livemon.ui.render.finding import finding_rows, markdown
 from livemon.ui.render.line import Row
 from livemon.ui.render.numbers import Stamps
 from livemon.ui.screens.page import PageScreen
@@ -54,7 +54,9 @@ class FindingScreen(PageScreen):
     def heading(self) -> tuple[str, str]:
         """Id and kind."""
         finding = self.finding()
-        return f"FINDING {self.finding_id}", "" if finding is None else self.glyphs.ascii_only(headline(finding))
+        if finding is None:
+            return f"FINDING {self.finding_id}", ""
+        return f"FINDING {self.finding_id}", f"{finding.severity}, {'ongoing' if finding.end_ns is None else 'ended'}"
 
     def lines(self, cells: int) -> list[Row]:
         """The page."""

@@ -64,7 +64,7 @@ class LogScreen(PageScreen):
         )
         if at_ns != self._at_ns:
             self._at_ns = at_ns
-            self.panel.key = self._key(self._lines[cursor])
+            self.panel.choose(self._key(self._lines[cursor]))
         needles = tuple(
             v for term in self.filter.terms if not term.is_not and term.field in ("", "text") for v in term.values
         )

@@ -87,7 +87,8 @@ class OverviewPanels(BaseScreen):
         for finding in snapshot.findings:
             is_now = finding.end_ns is None or finding.end_ns >= snapshot.at_ns
             if isinstance(finding, HostSlowTransient) and is_now:
-                for cause in finding.causes:
+                primary = [cause for cause in finding.causes if cause.cause == finding.primary_cause and cause.threads]
+                for cause in primary or finding.causes:
                     if cause.verdict == "applies":
                         names.update(cause.threads)
         if not names:
