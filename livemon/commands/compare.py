@@ -73,7 +73,7 @@ def _in_one_cycle(before: Judgement, after: Judgement) -> tuple[Judgement, Judge
         return before, after, ()
     period = periods[0] or periods[1]
     lacking, name = (before, "BEFORE") if periods[0] is None else (after, "AFTER")
-    if any(row.class_key is not None for row in lacking.stages):
+    if any(row.class_key not in (None, "0/1") for row in lacking.stages):
         return before, after, ()
     text = write(override(load_criteria(lacking.criteria_toml), "classes.cycle.period", str(period)))
     again = judge(lacking.path, text)

@@ -165,7 +165,7 @@ def _is_position(class_key: str | None) -> bool:
 
 
 def _cycle(period: int | None) -> str:
-    return "none" if period is None else f"{period} runs"
+    return "none" if period is None or period == 1 else f"{period} runs"
 
 
 def _listed(names: Iterable[str | None]) -> str:
@@ -265,7 +265,7 @@ def _notes(before: SessionData, after: SessionData, *, has_notes: bool) -> Itera
         yield "They were judged by different criteria: pass --criteria FILE to judge both by one."
     if left.facts.host != right.facts.host:
         yield f"They are from different hosts ({left.facts.host or '?'}, {right.facts.host or '?'})."
-    if left.steps.period != right.steps.period:
+    if _cycle(left.steps.period) != _cycle(right.steps.period):
         yield f"Their cycles differ: {_cycle(left.steps.period)} before, {_cycle(right.steps.period)} after."
     for name, side, other in (("BEFORE", before, after), ("AFTER", after, before)):
         alone = [key for key in side.durations_ms if key not in other.durations_ms]

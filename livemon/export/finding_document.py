@@ -27,13 +27,15 @@ def class_words(class_key: str | None) -> str:
     if class_key is None:
         return "all units"
     position, slash, period = class_key.partition("/")
+    if class_key == "0/1":
+        return "all runs (they show no cycle)"
     if slash and position.isdigit() and period.isdigit():
         return f"{class_key} (position {position} of the cycle of {period})"
     return class_key
 
 
 def _oversized_sentence(finding: OversizedFinalize) -> str:
-    where = f" of {class_words(finding.class_key)}" if finding.class_key is not None else ""
+    where = f" of {class_words(finding.class_key)}" if finding.class_key not in (None, "0/1") else ""
     parts = [f"{finding.id} oversized finalize: {finding.stage}{where} takes {ms(finding.p50_ms)} ms (median)"]
     if finding.budget_ms is not None:
         parts.append(f"against a budget of {ms(finding.budget_ms)} ms")

@@ -92,7 +92,7 @@ def _session_facts(judgement: Judgement, times: SessionTimes) -> Iterator[tuple[
         yield "Targets", ", ".join(f"{t.name} (pid {t.pid})" for t in facts.targets)
     read = f"{counted(judgement.records, 'record')} from {counted(judgement.lines, 'line')}"
     yield "Read", read + (f", {judgement.malformed:,} malformed" if judgement.malformed else "")
-    if judgement.steps.period is not None:
+    if judgement.steps.period is not None and judgement.steps.period > 1:
         step = f", mean step {ms(judgement.steps.mean_ms)} ms" if judgement.steps.mean_ms is not None else ""
         yield "Cycle", f"{judgement.steps.period} runs a step, {counted(judgement.steps.n, 'step')}{step}"
     if judgement.blips:
@@ -125,11 +125,11 @@ def _stages(judgement: Judgement) -> Iterator[Block]:
         "min ms???",
         "P90 ms????",
     )
-    for class_key in dict.fromkeys(row.class_key for row in judgement.stages):
+    classes = tuple(dict.fromkeys(row.class_key for row in judgement.stages))
+    for class_key in classes:
         rows = [row for row in judgement.stages if row.class_key == class_key]
-        yield Table(
-            head, tuple(map(_stage_row, rows)), f"Class {class_words(class_key)}" if class_key is not None else ""
-        )
+        caption = f"Class {class_words(class_key)}" if class_key is not None else "Units without a class"
+        yield Table(head, tuple(map(_stage_row, rows)), caption if len(classes) > 1 or class_key is not None else "")
         warmup = max((row.warmup_n for row in rows), default=0)
         if warmup:
             yield Paragraph(f"{counted(warmup, 'unit')} of warm-up count here, not in baselines and ratios.")

@@ -104,3 +104,11 @@ def test_several_sessions_start_with_an_overview() -> None:
     overview = render_text(sessions_overview([judgement(), empty()]))
     assert "livemon report: 2 sessions" in overview
     assert "5.80×" in overview
+
+
+def test_units_without_a_class_or_cycle_are_named_for_what_they_are() -> None:
+    report = text(judgement(stages=(stage(None, "a", "host"), stage("0/1", "b", "host")), findings=(oversized("0/1"),)))
+    assert "Units without a class" in report
+    assert "Class all runs (they show no cycle)" in report
+    assert "validate takes 90.60 ms" in report.replace("\n  ", " ")
+    assert "Units without a class" not in text(judgement(stages=(stage(None, "a", "host"),)))
