@@ -44,6 +44,8 @@ class _Stream:
     opened_ns: int
     parsers: dict[int, TimingStream] = field(default_factory=dict)
     """By generation."""
+    lines_before: dict[int, int] = field(default_factory=dict)
+    """By generation: lines before the current parser's first."""
     past: _Counts = field(default_factory=_Counts)
     """Of parsers that ended."""
     told: _Counts = field(default_factory=_Counts)
@@ -186,11 +188,12 @@ class LogReader:
         return placed
 
     def _skip(self, index: int, stream: _Stream, skip: Skipped, out: list[Sample]) -> None:
-        line = 0
         parser = stream.parsers.pop(skip.generation, None)
+        line = stream.lines_before.get(skip.generation, 0) + (skip.lines or 0)
         if parser is not None:
-            line = parser.stats.lines + (skip.lines or 0)
+            line += parser.stats.lines
             self._add_past(stream, parser)
+        stream.lines_before[skip.generation] = line
         stream.rest.pop(skip.generation, None)
         self._parser(stream, skip.generation, skip.resume_offset, line)
         count, unit = (skip.count_bytes, "bytes") if skip.lines is None else (skip.lines, "lines")

@@ -66,7 +66,7 @@ def watch(watched: Watched, options: WatchOptions) -> int:
         _check_terminal()
     with _session_place(watched, options) as session_path:
         watching = _Watching(watched, options)
-        with watching.signals() if options.headless else contextlib.nullcontext():
+        with watching.signals():
             watching.start(session_path)
             return watching.run()
 
@@ -194,7 +194,9 @@ class _Watching:
 
     def _is_over(self) -> bool:
         """Whether nothing more will be recorded."""
-        if self._interrupted is not None and self._child is None and self._recorder.is_running:
+        if self._interrupted is not None and self._child is None:
+            if self._options.keep:
+                return True
             self._recorder.stop()
         self._say_troubles()
         return not self._recorder.is_running
@@ -233,8 +235,14 @@ class _Watching:
             return serve(self._recorder.session_path, self._options.web)
         from livemon.watch_screens import show
 
+        if self._interrupted is not None:
+            return 128 + self._interrupted
         code = show(self._recorder.session_path, self._options, title=self._watched.name)
-        return EXIT_OK if self._is_time_over else code
+        if self._is_time_over:
+            return EXIT_OK
+        if code > 128 and self._child is not None:
+            self._child.send_signal(code - 128)
+        return code
 
     def _finish(self) -> None:
         child = self._child
