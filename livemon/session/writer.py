@@ -127,7 +127,7 @@ class SessionWriter:
                 f"{path} is being recorded by {who}", f"see it with 'livemon attach {path}', or choose another path"
             ) from None
         except OSError as error:
-            raise SessionError(f"can't write {path}: {error.strerror}", "choose another place with --record") from None
+            raise SessionError(f"can't write {path}: {error.strerror}", "choose another place") from None
         try:
             if path.exists() and path.stat().st_size:
                 raise SessionError(f"{path} already exists", "remove it or choose another path")
@@ -142,7 +142,7 @@ class SessionWriter:
             raise
         except (OSError, sqlite3.Error) as error:
             lock.release()
-            raise SessionError(f"can't write {path}: {error}", "choose another place with --record") from None
+            raise SessionError(f"can't write {path}: {error}", "choose another place") from None
         return lock, db
 
     def _create(self, db: sqlite3.Connection, facts: SessionFacts) -> None:
