@@ -98,6 +98,15 @@ def _majority(voters: list[Witness], yes: list[Witness]) -> bool:
     return len(yes) >= 2 and weight >= 0.75
 
 
+def _waits_more(during: float, reference: float, points: float) -> bool:
+    """Whether run-queue delay's share of the runnable time rose.
+
+    By so many points; or, near its ceiling, to three times the delay for each second on a CPU.
+    """
+    rise = during - reference
+    return rise >= points or (rise >= points / 3 and during * (1 - reference) >= _TIMES * reference * (1 - during))
+
+
 class CauseBench:
     """Tests the hypotheses one by one; ``get`` gives them all in order."""
 
@@ -228,13 +237,13 @@ class CauseBench:
     def _off_cpu(self) -> Cause:
         c, slowdown = self._c, self._scene.slowdown
         delay, cpu = self._run_delay(), self._cpu_ratio()
-        waited = delay is not None and delay[0] - delay[1] >= c.run_delay_points
+        waited = delay is not None and _waits_more(*delay, c.run_delay_points)
         if delay is not None and waited:
             evidence = f"waiting for a CPU {delay[0]:.0%} of the runnable time against {delay[1]:.0%}"
             names = tuple(
                 w.name
                 for w in self._known
-                if (w.during.run_delay_share or 0) - (w.reference.run_delay_share or 0) >= c.run_delay_points
+                if _waits_more(w.during.run_delay_share or 0, w.reference.run_delay_share or 0, c.run_delay_points)
             )
             return _cause("off_cpu", "applies", evidence, delay[0], delay[1], names or self._names)
         if cpu is None or slowdown is None:
@@ -309,7 +318,7 @@ class CauseBench:
             return _cause("blocked", "ruled_out", "the time went to the CPU")
         if delay is None:
             return _cause("blocked", "unknown", "off the CPU, but whether runnable is not recorded (run-queue delay)")
-        if delay[0] - delay[1] >= self._c.run_delay_points:
+        if _waits_more(*delay, self._c.run_delay_points):
             return _cause("blocked", "ruled_out", "runnable, waiting for a CPU", *delay)
         evidence = (
             f"neither on a CPU nor waiting for one ({delay[0]:.0%} against {delay[1]:.0%}): a lock, I/O or the GIL"

@@ -13,10 +13,12 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Callable
+from dataclasses import replace
 
 from livemon.engine.detectors import Detector
 from livemon.engine.detectors.host_slow import HostSlowDetector
 from livemon.engine.detectors.oversized_finalize import OversizedFinalizeDetector
+from livemon.engine.host_life import without_details
 from livemon.model.criteria import Criteria
 from livemon.model.facts import SessionFacts
 from livemon.model.findings import Finding, FindingChange, Transition
@@ -27,6 +29,10 @@ DETECTORS: dict[str, Callable[[Criteria, SessionFacts], Detector]] = {
     "oversized_finalize": OversizedFinalizeDetector,
 }
 """Kind of finding -> its detector."""
+
+
+KEPT_CHANGES = 5000
+"""Newest changes that are kept whole; of older ones the updates go, what remains loses its details."""
 
 
 class Engine:
@@ -40,7 +46,8 @@ class Engine:
     def __init__(self, criteria: Criteria, facts: SessionFacts) -> None:
         self._detectors = {kind: make(criteria, facts) for kind, make in DETECTORS.items()}
         self.changes: list[FindingChange] = []
-        """Every change so far, in order of time."""
+        """The changes so far, in order of time; see ``KEPT_CHANGES`` for long sessions."""
+        self._settled = 0
 
     def feed(self, samples: Samples) -> list[FindingChange]:
         """Take in the next samples, in arrival order; what changed, in order of time."""
@@ -69,4 +76,11 @@ class Engine:
         changed.sort(key=lambda change: change.at_ns)
         for change in changed:
             bisect.insort_right(self.changes, change, key=lambda kept: kept.at_ns)
+        while len(self.changes) - self._settled > KEPT_CHANGES:
+            old = self.changes[self._settled]
+            if old.change == "updated":
+                del self.changes[self._settled]
+            else:
+                self.changes[self._settled] = replace(old, finding=without_details(old.finding))
+                self._settled += 1
         return changed

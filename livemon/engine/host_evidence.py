@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from livemon.engine.host_baseline import CLIP, CLIP_DOWN, FASTER, NAT, WAYS, KindBaseline
+from livemon.engine.host_baseline import CLIP, CLIP_ALONE, CLIP_DOWN, FASTER, NAT, WAYS, KindBaseline
 from livemon.engine.host_units import Kind, Units
 from livemon.engine.logbins import Ints, fine_bins, fine_of_ratio
 from livemon.engine.unit_sizes import APART
@@ -114,6 +114,7 @@ class EvidenceMaker:
     def weigh(self, units: Units, tau: Ints, kinds: list[Kind]) -> Block:
         """Rows of evidence for units."""
         self.meet(kinds)
+        c = self._criteria
         n = len(units)
         width = len(self._stages) * len(STAGE_WAYS)
         unit = np.zeros((n, WAYS), np.int32)
@@ -129,6 +130,11 @@ class EvidenceMaker:
             fine = self.fine(k, units, rows)
             by_kind[k] = KindRows(rows, fine)
             if not self.is_ready(k):
+                if c.absolute_ms is not None and c.absolute_stage in kinds[k].names:
+                    values = units.values[k][units.row[rows], kinds[k].names.index(c.absolute_stage)]
+                    unit[rows] = np.where(values > c.absolute_ms, CLIP_ALONE, CLIP_DOWN)[:, None]
+                    ratio[rows] = np.where(values > c.absolute_ms, self._high, 0)
+                    ready[rows] = True
                 continue
             baseline, kind = self.baselines[k], kinds[k]
             stages, whole, log_ratio = baseline.evidence(fine)

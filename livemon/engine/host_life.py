@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -15,7 +16,7 @@ from livemon.engine.machine_pressure import PressureHistory
 from livemon.engine.thread_health import ThreadHealth
 from livemon.engine.thread_work import CPU, totals
 from livemon.model.criteria import Criteria
-from livemon.model.findings import FindingChange, HostSlowTransient
+from livemon.model.findings import Finding, FindingChange
 
 REOPEN_NS = 400_000_000
 """An onset this soon after an episode's end is the same episode."""
@@ -29,6 +30,18 @@ _BY = {
     "speedup": "from the start until the units became faster for good",
 }
 Change = Literal["raised", "updated", "ended"]
+
+
+KEPT_WHOLE = 2000
+"""Newest episodes whose findings keep every detail."""
+
+
+def without_details(finding: Finding) -> Finding:
+    """The finding as it is kept in a very long session: its figures and causes that apply."""
+    if finding.kind != "host_slow_transient":
+        return finding
+    applies = tuple(cause for cause in finding.causes if cause.verdict == "applies")
+    return replace(finding, causes=applies, ledger=(), threads=(), buckets=())
 
 
 class EpisodeLife:
@@ -56,7 +69,7 @@ class EpisodeLife:
         self.open: Episode | None = None
         self._closed: Episode | None = None
         """The episode that ended last."""
-        self.findings: dict[str, HostSlowTransient] = {}
+        self.findings: dict[str, Finding] = {}
         self._changes: list[FindingChange] = []
 
     def take_changes(self) -> list[FindingChange]:
@@ -169,4 +182,6 @@ class EpisodeLife:
         newest = self._pressure.newest(at_ns)
         finding = episode.finding(self._kinds, self._maker, self.thread_facts, newest, self._criteria, at_ns)
         self.findings[episode.id] = finding
+        if change == "ended" and (old := f"T{int(episode.id[1:]) - KEPT_WHOLE}") in self.findings:
+            self.findings[old] = without_details(self.findings[old])
         self._changes.append(FindingChange(at_ns, change, finding))

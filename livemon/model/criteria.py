@@ -85,6 +85,8 @@ class HostSlow:
     gap_s: float = _key(1.0, "an episode ends with the load when units stop for longer", "s", 0.01, 3600)
     level_shift_s: float = _key(120.0, "a state that lasts longer becomes the new normal", "s", 1, 86_400)
     recover_by_s: float = _key(5.0, "later recovery is marked as not recovered", "s", 0, 3600)
+    absolute_stage: str = _key("", "stage of the rule for units without a learned healthy state; empty: no such rule")
+    absolute_ms: float | None = _key(None, "above this such a unit is slow (strictly); false: no such rule", "ms", 0)
     critical_slowdown: float = _key(4.0, "slowdown from which an episode is critical", "ratio", 1, 1000)
 
 

@@ -188,6 +188,7 @@ def _sections(value: Any, path: str) -> list[str]:
     """The blocks of one section and those inside it."""
     lines = [f"[{path}]".ljust(48) + f"# {(type(value).__doc__ or '').splitlines()[0]}"]
     nested: list[str] = []
+    hints = _hints(type(value))
     for field in dataclasses.fields(value):
         item = getattr(value, field.name)
         if _is_section(item):
@@ -195,8 +196,9 @@ def _sections(value: Any, path: str) -> list[str]:
             continue
         unit = field.metadata["unit"]
         comment = f"# {f'[{unit}] ' if unit else ''}{field.metadata['text']}"
-        # A key whose default is "leave it out" is shown commented out.
-        assignment = f"# {field.name} =" if item is None and field.default is None else f"{field.name} = {_toml(item)}"
+        # A key for which leaving it out differs from false is shown commented out.
+        left_out = item is None and bool in typing.get_args(hints[field.name])
+        assignment = f"# {field.name} =" if left_out else f"{field.name} = {_toml(item)}"
         lines.append(assignment.ljust(48) + comment)
     return ["\n".join(lines), *nested]
 

@@ -73,6 +73,21 @@ def test_changes_replay_to_the_findings() -> None:
     assert [change.at_ns for change in engine.changes] == sorted(change.at_ns for change in engine.changes)
 
 
+def test_the_log_of_changes_is_bounded_and_what_stays_is_the_same_whatever_the_cuts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("livemon.engine.engine.KEPT_CHANGES", 3)
+    monkeypatch.setattr("livemon.engine.host_life.KEPT_WHOLE", 1)
+    samples = Serving(40, rate=60, episodes=[Episode(t, t + 3) for t in (10, 16, 22, 28)]).samples()
+    _, whole = cut(samples, [])
+    _, parts = cut(samples, list(range(50, len(samples), 50)))
+    assert repr(whole.changes) == repr(parts.changes)
+    assert [c.change for c in whole.changes[:-3]] == ["raised", "ended"] * 3
+    host = [f for f in whole.get() if f.kind == "host_slow_transient"]
+    assert [bool(f.ledger) for f in host] == [False, False, False, True]
+    assert all(f.primary_cause == "placement" for f in host)
+
+
 @pytest.mark.parametrize("kind", DETECTORS)
 def test_every_detector_keeps_the_contract(kind: str) -> None:
     detector = DETECTORS[kind](Criteria(), SessionFacts())

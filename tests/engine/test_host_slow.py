@@ -302,6 +302,16 @@ def test_thresholds_come_from_the_criteria() -> None:
     assert len(judged(samples)[0]) == 1
 
 
+def test_an_absolute_threshold_judges_units_whose_healthy_state_is_not_known_yet() -> None:
+    criteria = load_criteria('[host_slow]\nabsolute_stage = "prepare"\nabsolute_ms = 0.3\n')
+    samples = Serving(20, threads=False, episodes=[Episode(0.0, 1.2)]).samples()
+    (finding,), _ = judged(samples, criteria)
+    assert seconds(finding.detected_ns) < 0.4
+    assert finding.end_ns is not None
+    assert seconds(finding.end_ns) == pytest.approx(1.2, abs=0.1)
+    assert finding.slowdown is None  # against what would it be?
+
+
 def test_unlabelled_requests_of_two_sizes_are_told_apart_by_their_device_time() -> None:
     def sizes(t: float, number: int, stages: dict[str, float], r: random.Random) -> None:
         if 20 <= t < 40:
