@@ -114,8 +114,8 @@ class Episode:
         self.trailing = len(slow) - 1 - int(np.flatnonzero(slow)[-1]) if slow.any() else self.trailing + len(slow)
         if slow.any():
             self.last_slow_ns = max(self.last_slow_ns, int(block.end[rows][slow].max()))
-            known = np.array([maker.is_ready(k) for k in range(len(maker.baselines))])[block.kind_of_row[rows]]
-            where = np.clip(block.ratio[rows][slow & known] + _OFFSET, 0, len(self.ratios) - 1)
+            told = np.array([maker.is_ready(k) for k in range(len(maker.baselines))])[block.kind_of_row[rows]]
+            where = np.clip(block.ratio[rows][slow & told] + _OFFSET, 0, len(self.ratios) - 1)
             self.ratios += np.bincount(where, minlength=len(self.ratios))
         second = (start - self.start_ns) // 1_000_000_000
         for k, peak in enumerate(self.peaks):
