@@ -11,6 +11,7 @@ import os
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from livemon.engine.engine import Engine
 from livemon.engine.rolling.grid import Grid
@@ -24,7 +25,7 @@ from livemon.log_text import lines_of
 from livemon.model.criteria import Criteria, load_criteria
 from livemon.model.findings import Finding
 from livemon.model.samples import LogStream, Sample, ThreadTick, TimingRecord
-from livemon.model.snapshot import LogLine, Snapshot, StageDetail, ThreadDetail
+from livemon.model.snapshot import LogLine, Snapshot, StageDetail, Status, ThreadDetail
 from livemon.session.reader import SessionReader
 
 BATCH_SAMPLES = 4096
@@ -161,7 +162,6 @@ class SessionView:
         grid = Grid.ending(moment, span_ns, columns)
         findings = self._engine.get() if is_newest else self._known_at(moment)
         view = self._view
-        recorder_state, is_recording = self._recorder_state(end)
         rows = view.stage_rows(grid, moment, span_ns, findings)
         return Snapshot(
             at_ns=moment,
@@ -174,15 +174,22 @@ class SessionView:
             threads=view.thread_rows(grid, moment, span_ns, self._rings_for(grid, moment, span_ns)),
             findings=findings,
             timeline=view.timeline(grid, moment, findings),
-            status=view.status(
-                known_at, is_recording=is_recording, recorder_state=recorder_state, session_bytes=self._session_bytes()
-            ),
+            status=self._status(known_at, end),
             cpus=self._facts.topology.cpus,
             classes=self._facts.topology.classes or tuple(view.rings.class_names),
             capabilities=self._facts.capabilities,
             period=view.period(rows),
             interval_ns=self._facts.interval_ns,
         )
+
+    def _status(self, known_at: int | None, end_ns: int) -> Status:
+        """The status bar; what is wrong with the file itself holds at every moment."""
+        state, is_recording = self._recorder_state(end_ns)
+        status = self._view.status(
+            known_at, is_recording=is_recording, recorder_state=state, session_bytes=self._session_bytes()
+        )
+        damage = self._reader.damage
+        return replace(status, notes=(*damage, *status.notes)) if damage else status
 
     def _known_at(self, at_ns: int) -> tuple[Finding, ...]:
         """Findings as known at a moment; walking forward in time costs only the new changes."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -318,6 +320,18 @@ def test_opening_tells_how_far_it_is_and_can_be_given_up(session: Path) -> None:
 
     with pytest.raises(GivenUpError):
         SessionView(session, progress=give_up)
+
+
+def test_a_damaged_session_is_shown_and_says_what_is_missing(tmp_path: Path) -> None:
+    path = tmp_path / "s.livemon"
+    write_session(path, decode_session(200))
+    with contextlib.closing(sqlite3.connect(path)) as db, db:
+        db.execute("UPDATE block SET data = zeroblob(length(data)) WHERE id = (SELECT max(id) FROM block)")
+    view = SessionView(path)
+    frame = view.snapshot(None, MINUTE, 60)
+    assert frame.status.notes
+    assert frame.stages
+    view.close()
 
 
 def test_an_empty_session_has_a_frame(tmp_path: Path) -> None:
