@@ -9,6 +9,7 @@ once the object gave a duration, so nothing counts twice.
 from __future__ import annotations
 
 import json
+from itertools import islice
 from typing import Any, Final
 
 from livemon.parse import keys, units
@@ -17,6 +18,8 @@ from livemon.parse.reading import Draft, Reading
 from livemon.parse.timestamps import Calendar, Stamp, read
 
 MAX_DEPTH: Final = 8
+MAX_FIELDS: Final = 64
+LONGEST_FIELD: Final = 200
 _LONGEST_PREFIX: Final = 400
 MESSAGE_KEYS: Final = ("msg", "message", "MESSAGE", "log", "event", "body")
 _DECODER = json.JSONDecoder()
@@ -24,7 +27,8 @@ _SKIPPED: Final = frozenset(
     ("headers", "resp_headers", "request_headers", "response_headers", "attributes", "tags", "labels")
 )
 _ID_PATHS: Final = ("ai.operation.id",)
-_TIME_RANK: Final = {name: n for n, name in enumerate(keys.TIME_KEYS)}
+_IDS: Final = frozenset(keys.ID_KEYS[:-1])
+_LABELS: Final = frozenset(keys.LABEL_KEYS[:-1])
 
 
 def split_objects(text: str, start: int) -> tuple[list[dict[str, Any]], bool] | None:
@@ -178,28 +182,31 @@ def _take_facts(value: dict[str, Any], draft: Draft, calendar: Calendar) -> None
     lowered: dict[str, Any] = {}
     for path, item in flat.items():
         lowered.setdefault(path.rpartition(".")[2].lower(), item)
-    for key in keys.ID_KEYS[:-1]:
-        item = lowered.get(key)
-        if isinstance(item, str | int) and not isinstance(item, bool) and item != "" and len(str(item)) <= 128:
-            if key in keys.COUNTER_KEYS and not str(item).isdigit():
-                continue
-            draft.unit = str(item)
-            break
-    else:
+    names = lowered.keys()
+    if not names.isdisjoint(_IDS):
+        draft.unit = next((str(lowered[k]) for k in keys.ID_KEYS[:-1] if k in lowered and _is_id(k, lowered[k])), None)
+    if draft.unit is None:
         draft.unit = next((v for p in _ID_PATHS for k, v in flat.items() if k.endswith(p) and isinstance(v, str)), None)
-    for key in keys.LABEL_KEYS[:-1]:
-        item = lowered.get(key)
-        if isinstance(item, str) and item:
-            draft.label = item
-            break
+    if not names.isdisjoint(_LABELS):
+        found = (lowered[k] for k in keys.LABEL_KEYS[:-1] if k in lowered)
+        draft.label = next((v for v in found if isinstance(v, str) and v), None)
     for key in ("pid", "tid"):
         item = lowered.get(key)
         if isinstance(item, int) and not isinstance(item, bool) and 0 <= item < 2**31:
             setattr(draft, key, item)
     draft.stamp = _time_of(value, lowered, calendar)
-    draft.fields = [(k, str(v)) for k, v in flat.items() if isinstance(v, str | int | float) and len(str(v)) <= 200][
-        :64
+    draft.fields = [
+        (path, item if isinstance(item, str) else str(item))
+        for path, item in islice(flat.items(), MAX_FIELDS)
+        if isinstance(item, str | int | float) and not (isinstance(item, str) and len(item) > LONGEST_FIELD)
     ]
+
+
+def _is_id(key: str, item: object) -> bool:
+    if isinstance(item, bool) or not isinstance(item, str | int) or item == "":
+        return False
+    text = str(item)
+    return len(text) <= 128 and (key not in keys.COUNTER_KEYS or text.isdigit())
 
 
 def _time_of(value: dict[str, Any], lowered: dict[str, Any], calendar: Calendar) -> Stamp | None:

@@ -15,12 +15,17 @@ from livemon.parse.timestamps import Stamp
 _OWN: Final = frozenset(("stage", "unit", "label", "pid", "tid", "start_ns", "cells", "u"))
 
 
+_RARE: Final = tuple((char, 1 << n) for n, char in enumerate("[(|<#%'{\t_"))
+"""Characters that many rows need and many lines lack, each with its bit."""
+
+
 class Preset:
     """One row, compiled when it is first needed."""
 
     def __init__(self, row: Format) -> None:
         self.row = row
         self.hint = row.hints[0]
+        self.needs = sum(bit for char, bit in _RARE if any(char in hint for hint in row.hints))
         self._pattern: re.Pattern[str] | None = None
         self._cell: re.Pattern[str] | None = None
         self._durations: list[tuple[str, str, str]] = []
@@ -105,12 +110,29 @@ class Preset:
 PRESETS: Final = tuple(Preset(row) for row in FORMATS)
 
 
-def read_presets(presets: tuple[Preset, ...], text: str, reading: Reading) -> bool:
-    """Ask the rows in order; false if the line is of none of these formats."""
-    for preset in presets:  # noqa: SIM110 - this runs for every line; a generator doubles its cost
-        if preset.hint in text and preset.read(text, reading):
-            return True
-    return False
+class PresetTable:
+    """Rows in their order, asked by the rare characters that they need.
+
+    A few looks at which of these characters a line has leave a handful of rows to ask.
+    """
+
+    def __init__(self, presets: tuple[Preset, ...]) -> None:
+        self._presets = presets
+        self._chosen: dict[int, tuple[Preset, ...]] = {}
+
+    def read(self, text: str, reading: Reading) -> bool:
+        """Read a line; false if it is of none of these formats."""
+        mask = 0
+        for char, bit in _RARE:
+            if char in text:
+                mask |= bit
+        chosen = self._chosen.get(mask)
+        if chosen is None:
+            chosen = self._chosen[mask] = tuple(p for p in self._presets if not p.needs & ~mask)
+        for preset in chosen:  # noqa: SIM110 - this runs for every line; a generator doubles its cost
+            if preset.hint in text and preset.read(text, reading):
+                return True
+        return False
 
 
 AUTOMATIC: Final = tuple(p for p in PRESETS if p.row.is_automatic)

@@ -64,11 +64,16 @@ def take_pairs(
     bare: list[tuple[int, str, str]] = []
     stages = draft.stages
     has_units = False
-    for key, text in pairs:
+    unmarked = not declared and bare_unit is None
+    for pair in pairs:
+        key, text = pair
         if key in seen:
             continue
         seen.add(key)
         trait = _TRAITS.get(key) or _trait(key)
+        if trait.is_plain and unmarked and (not text or text[0] not in _STARTS):
+            draft.fields.append(pair)
+            continue
         if trait.is_id and (text.isdigit() or not trait.is_counter):
             ids = {} if ids is None else ids
             ids.setdefault(trait.lowered, text)
@@ -143,6 +148,8 @@ class _Trait(NamedTuple):
     unit: str | None
     is_measured: bool
     may_be_bare: bool
+    is_plain: bool
+    """Only its value can make it a duration."""
 
 
 _TRAITS: Final[dict[str, _Trait]] = {}
@@ -162,6 +169,7 @@ def _trait(key: str) -> _Trait:
         unit,
         keys.is_measured(key),
         keys.may_be_bare(key),
+        unit is None and lowered not in keys.ID_KEYS and lowered not in keys.LABEL_KEYS,
     )
     if len(_TRAITS) >= _MAX_TRAITS:
         _TRAITS.clear()

@@ -14,7 +14,7 @@ from livemon.parse.keyvalue import read_keyvalue
 from livemon.parse.labels import read_labels
 from livemon.parse.options import ParseOptions, zone_of
 from livemon.parse.patterns import UserPattern
-from livemon.parse.presets import AUTOMATIC, BY_NAME, read_presets
+from livemon.parse.presets import AUTOMATIC, BY_NAME, PresetTable
 from livemon.parse.reading import Reading
 from livemon.parse.spans import ANCHOR, HEAD, read_anchors, read_spans
 from livemon.parse.tagged import read_tagged
@@ -36,7 +36,7 @@ class Rules:
         self._comma = options.decimal_comma
         self._names = DeclaredNames(self._declared) if self._declared else None
         only = BY_NAME.get(options.format or "")
-        self._presets = AUTOMATIC if options.format is None else (only,) if only else ()
+        self._presets = PresetTable(AUTOMATIC if options.format is None else (only,) if only else ())
 
     @property
     def tags_come_first(self) -> bool:
@@ -111,7 +111,7 @@ class Rules:
             and read_tagged(text, reading, self._declared, decimal_comma=self._comma)
         ):
             return True
-        return read_presets(self._presets, text, reading)
+        return self._presets.read(text, reading)
 
 
 def _has_tag(text: str, end: int) -> bool:

@@ -37,7 +37,7 @@ MONTHS: Final[dict[str, int]] = {name: n for n, names in enumerate(_MONTH_NAMES,
 
 _CLOCK = re.compile(r"(?<!\d)([01]\d|2[0-4]):([0-5]\d):([0-6]\d)(?:[.,](\d{1,9}))?(?![\d:])")
 _ZONE = re.compile(r"\s?(Z|UTC|GMT|[+-]\d\d:?\d\d)(?![\d:])")
-_ISO_BEFORE = re.compile(r"(?<!\d)(\d{4})([-/])(\d\d)\2(\d\d)(?:[T_ ]| - )$")
+_ISO_BEFORE = re.compile(r"(?<!\d)(\d{4})([-/])(\d\d)\2(\d\d)(?:[T_ ]| - )")
 _CLF_BEFORE = re.compile(r"(?<!\d)(\d\d)/([A-Za-z]{3})/(\d{4}):$")
 _US_BEFORE = re.compile(r"(?<!\d)(\d\d)/(\d\d)/(\d{4})[- ]$")
 _SHORT_BEFORE = re.compile(r"(?<![\d/])(\d\d)/(\d\d)/(\d\d) $")
@@ -169,13 +169,19 @@ def _civil(
     return Stamp(unix * SECOND_NS + _fraction_ns(clock[3]), "unix", rank)
 
 
+def _iso_before(text: str, start: int, last: str) -> re.Match[str] | None:
+    """The date that ends where the clock time starts: ``2024-05-02T`` or, as GIN has it, ``2024/05/02 - ``."""
+    length = 13 if last == " " and text[start - 3 : start] == " - " else 11
+    return _ISO_BEFORE.match(text, start - length) if start >= length else None
+
+
 def _dated(text: str, match: re.Match[str], calendar: Calendar) -> Stamp | None:
     """The stamp around a clock time: what stands before it says which date, if any."""
     start = match.start()
     before = text[max(0, start - 24) : start]
     last = before[-1:]
     clock = (match[1], match[2], match[3], match[4])
-    if last in ("T", "_", " ") and (found := _ISO_BEFORE.search(before)):
+    if last in ("T", "_", " ") and (found := _iso_before(text, start, last)):
         zone = _ZONE.match(text, match.end())
         return _civil(calendar, int(found[1]), int(found[3]), int(found[4]), clock, zone[1] if zone else None)
     if last == ":":
@@ -230,10 +236,15 @@ def find(text: str, calendar: Calendar, outer: Stamp | None = None) -> Stamp | N
         if mono:
             return Stamp(int(mono[1]), "monotonic", _AWARE + 1)
     best = outer
-    for match in _CLOCK.finditer(text, 0, SCANNED_CHARS):
-        stamp = _dated(text, match, calendar)
-        if stamp is not None and (best is None or stamp.rank >= best.rank):
-            best = stamp
+    colon = text.find(":", 0, SCANNED_CHARS)
+    while colon >= 0:
+        # hh:mm:ss has its second colon three characters on.
+        if text[colon + 3 : colon + 4] == ":" and (match := _CLOCK.match(text, max(colon - 2, 0))):
+            stamp = _dated(text, match, calendar)
+            if stamp is not None and (best is None or stamp.rank >= best.rank):
+                best = stamp
+            colon += 3
+        colon = text.find(":", colon + 1, SCANNED_CHARS)
     return best or _uptime(text)
 
 

@@ -51,6 +51,7 @@ _NUMBER = re.compile(rf"\+?{NUMBER}", re.ASCII)
 _DECIMAL = re.compile(r"\+?(?:\d+(?:\.\d*)?|\.\d+)", re.ASCII)
 _THOUSANDS = re.compile(r"\+?\d{1,3}(?:,\d{3})+\.\d+", re.ASCII)
 _COMMA = re.compile(r"\+?\d+,\d+", re.ASCII)
+_PLAIN = re.compile(rf"(\d+(?:\.\d+)?)\s?(ms|s|[uµμ]s|{UNIT})", re.ASCII)
 _VALUE = re.compile(rf"([+-]?[\d.,_]+(?:[eE][+-]?\d+)?)\s?({UNIT})", re.ASCII)
 _GO = re.compile(r"(?:\d+(?:\.\d+)?(?:d|h|ms|[uµμ]s|ns|m|s) ?)+", re.ASCII)
 _GO_PART = re.compile(r"(\d+(?:\.\d+)?)(d|h|ms|[uµμ]s|ns|m|s)", re.ASCII)
@@ -152,6 +153,12 @@ def duration(text: str, *, decimal_comma: bool = False) -> float | None:
     Raises:
         MalformedError: it has that form, but is negative, not finite, absurd or not a number.
     """
+    match = _PLAIN.fullmatch(text)
+    if match:
+        value = float(match[1] + _EXPONENT[UNIT_MS[match[2]]])
+        if value <= CEILING_MS:
+            return value
+        raise MalformedError(f"{text} is longer than a day")
     match = _VALUE.fullmatch(text)
     if match:
         return milliseconds(match[1], match[2], decimal_comma=decimal_comma)
