@@ -13,7 +13,8 @@ from livemon.watch_options import add_watch_arguments, watch_options
 def prepare_parser(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     parser.add_argument("--scenario", choices=SCENARIOS, default="both", help="what goes wrong (default: both)")
-    parser.add_argument("--truth", metavar="FILE", help=argparse.SUPPRESS)
+    parser.add_argument("--truth", help=argparse.SUPPRESS)
+    parser.add_argument("--first", help=argparse.SUPPRESS)
     add_watch_arguments(parser)
 
 
@@ -22,4 +23,6 @@ def run(options: argparse.Namespace) -> int:
     command = [sys.executable, "-P", "-m", "livemon.demo", "--scenario", options.scenario]
     if options.truth:
         command += ["--truth", options.truth]
+    if options.first:
+        command += ["--first", options.first]
     return watch(Watched("demo", command=tuple(command), origin="demo", is_ours=True), watch_options(options))

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import FrameType
 
 from livemon.demo.kernels import run_kernels
-from livemon.demo.neighbour import Episodes, run_neighbour
+from livemon.demo.neighbour import FIRST_S, Episodes, run_neighbour
 from livemon.demo.osthread import die_with, leave_when_closed, name_this_thread
 from livemon.demo.requests import RequestStream
 from livemon.demo.work import CpuWork
@@ -49,6 +49,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--scenario", choices=SCENARIOS, default="both", help="what goes wrong (default: both)")
     parser.add_argument("--duration", type=float, metavar="S", help="end after S seconds (default: never)")
     parser.add_argument("--truth", type=Path, metavar="FILE", help="write when each episode really was, for tests")
+    parser.add_argument("--first", type=float, default=FIRST_S, help=argparse.SUPPRESS)
     parser.add_argument("--part", choices=("serve", "kernels", "neighbour"), default="serve", help=argparse.SUPPRESS)
     parser.add_argument("--parent", type=int, help=argparse.SUPPRESS)
     return parser
@@ -70,7 +71,7 @@ def _serve(options: argparse.Namespace) -> None:
         if options.scenario != "finalize":
             neighbour = _start_part("neighbour", options.scenario)
             parts.append(neighbour)
-            Episodes(neighbour, (os.getpid(),), options.truth).start()
+            Episodes(neighbour, (os.getpid(),), options.truth, first_s=options.first).start()
         _wait(options.duration, kernels)
     finally:
         for part in parts:

@@ -61,9 +61,18 @@ class Episodes:
         host_pids: Processes whose threads are squeezed.
         truth: Where each episode is written as one JSON line (times on ``CLOCK_MONOTONIC``), for tests;
             the log never says.
+        first_s: Seconds until the first episode.
     """
 
-    def __init__(self, neighbour: subprocess.Popen[bytes], host_pids: tuple[int, ...], truth: Path | None) -> None:
+    def __init__(
+        self,
+        neighbour: subprocess.Popen[bytes],
+        host_pids: tuple[int, ...],
+        truth: Path | None,
+        *,
+        first_s: float = FIRST_S,
+    ) -> None:
+        self._first_s = first_s
         self._neighbour = neighbour
         self._host_pids = host_pids
         self._truth = truth
@@ -74,7 +83,7 @@ class Episodes:
 
     def _run(self) -> None:
         name_this_thread("scenario")
-        due = time.monotonic() + FIRST_S
+        due = time.monotonic() + self._first_s
         number = 0
         while True:
             time.sleep(max(due - time.monotonic(), 0.0))

@@ -11,7 +11,7 @@ from tests.watch.processes import is_running, livemon, of_type, run_livemon, sam
 
 def test_both_stories_are_found_and_reported(tmp_path: Path) -> None:
     session, truth = tmp_path / "s.livemon", tmp_path / "truth"
-    arguments = ["demo", "--headless", "--json", "--truth", str(truth), "--record", str(session)]
+    arguments = ["demo", "--headless", "--json", "--truth", str(truth), "--first", "5", "--record", str(session)]
     found: list[dict[str, Any]] = []
     with livemon(*arguments, state=tmp_path) as monitor:
         assert monitor.stdout is not None
