@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from livemon.model.errors import EXIT_OK
-from livemon.model.snapshot import ViewSource
 from livemon.ui import terminal
 from livemon.ui.settings import Loader, Settings
+
+if TYPE_CHECKING:
+    from livemon.model.snapshot import ViewSource
 
 
 def run_app(source: ViewSource | Loader, settings: Settings | None = None) -> int:

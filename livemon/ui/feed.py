@@ -11,21 +11,24 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
 
 from livemon.model.clock import Clock, SystemClock
 from livemon.model.errors import LivemonError
-from livemon.model.snapshot import HasRevision, Snapshot, ViewSource
 from livemon.ui.settings import Cancelled, Loader
 from livemon.ui.view import View
+
+if TYPE_CHECKING:
+    from livemon.model.snapshot import Snapshot, ViewSource
 
 POLL_S = 1 / 15
 """How often a live session is asked for news."""
 PULSE_S = 0.5
 """How often a paused view is told how far behind it is."""
 
-Extra = Callable[[ViewSource, View, Snapshot], object]
+Extra: TypeAlias = "Callable[[ViewSource, View, Snapshot], object]"
 """What a screen needs beside the snapshot; called in this thread."""
-Job = Callable[[ViewSource], object]
+Job: TypeAlias = "Callable[[ViewSource], object]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +103,8 @@ class Feed:
         self._last_frame_ns = 0
         self._last_pulse_ns = 0
         self._revision = 0
+        self._is_unreadable = False
+        self._owes = False
         self._thread = threading.Thread(target=self._run, name="livemon-feed", daemon=True)
 
     def start(self) -> None:
@@ -167,6 +172,7 @@ class Feed:
                 return
             source = self.source
             assert source is not None
+            self._notify()
             try:
                 while not self._is_stopped:
                     self._round(source)
@@ -185,13 +191,12 @@ class Feed:
             self._notify()
             return False
         self._progress = None
-        self._notify()
         return True
 
     def _round(self, source: ViewSource) -> None:
         with self._lock:
             if not self._has_work():
-                self._lock.wait(POLL_S if source.is_live else None)
+                self._lock.wait(POLL_S if source.is_live and not self._is_unreadable else None)
             wish = self._wish
             jobs = list(self._jobs)
             self._jobs.clear()
@@ -199,7 +204,7 @@ class Feed:
             return
         for job, done in jobs:
             self._run_job(source, job, done)
-        has_news = source.is_live and source.poll()
+        has_news = self._poll(source)
         if wish is None:
             return
         now_ns = self._clock.monotonic_ns()
@@ -212,12 +217,30 @@ class Feed:
                 self._bounds = source.bounds_ns()
             self._notify()
 
+    def _poll(self, source: ViewSource) -> bool:
+        """Ask a live session for news; one that can't be read any more is said once and then left alone."""
+        if not source.is_live or self._is_unreadable:
+            return False
+        try:
+            return source.poll()
+        except LivemonError as error:
+            self._is_unreadable = True
+            self._finish(Outcome(None, None, error))
+            return False
+
+    def _finish(self, outcome: Outcome) -> None:
+        with self._lock:
+            self._outcomes.append(outcome)
+        self._notify()
+
     def _has_work(self) -> bool:
         return self._is_stopped or bool(self._jobs) or (self._wish is not None and self._wish.token != self._done_token)
 
     def _is_due(self, source: ViewSource, wish: Wish, now_ns: int) -> bool:
         if not wish.view.is_following:
             return False
+        from livemon.model.snapshot import HasRevision
+
         self._owes = True
         if isinstance(source, HasRevision):
             revision = source.revision()
@@ -226,20 +249,23 @@ class Feed:
                 return True
         return now_ns - self._last_frame_ns >= 1e9 / self.fps
 
-    _owes = False
-
     def _is_owed(self, wish: Wish, now_ns: int) -> bool:
         return self._owes and wish.view.is_following and now_ns - self._last_frame_ns >= 1e9 / self.fps
 
     def _make(self, source: ViewSource, wish: Wish, now_ns: int) -> None:
         self._owes = False
         view = wish.view
-        snapshot = source.snapshot(view.at_ns, view.span_ns(source.bounds_ns()), wish.columns)
-        extra = wish.extra(source, view, snapshot) if wish.extra is not None else None
+        self._last_frame_ns = now_ns
+        try:
+            snapshot = source.snapshot(view.at_ns, view.span_ns(source.bounds_ns()), wish.columns)
+            extra = wish.extra(source, view, snapshot) if wish.extra is not None else None
+        except LivemonError as error:
+            self._done_token = wish.token
+            self._finish(Outcome(None, None, error))
+            return
         with self._lock:
             self._frame = Frame(snapshot, extra, wish.token)
         self._done_token = wish.token
-        self._last_frame_ns = now_ns
         self._notify()
 
     def _run_job(self, source: ViewSource, job: Job, done: Callable[[object], None] | None) -> None:
@@ -247,6 +273,4 @@ class Feed:
             outcome = Outcome(done, job(source), None)
         except LivemonError as error:
             outcome = Outcome(done, None, error)
-        with self._lock:
-            self._outcomes.append(outcome)
-        self._notify()
+        self._finish(outcome)

@@ -11,7 +11,6 @@ from textual.message import Message
 
 from livemon.model.clock import SystemClock
 from livemon.model.errors import LivemonError
-from livemon.model.snapshot import Snapshot, ViewSource
 from livemon.ui import terminal
 from livemon.ui.actions import Keymap
 from livemon.ui.feed import Feed, Wish
@@ -19,15 +18,16 @@ from livemon.ui.palettes import PALETTES, Styles
 from livemon.ui.render.glyphs import ASCII, BLOCK, BRAILLE, Glyphs
 from livemon.ui.render.line import Row, fit_line, wrap
 from livemon.ui.render.spark import bar
-from livemon.ui.render.summary import verdict_line
 from livemon.ui.screens.base import LEAST_CELLS, LEAST_LINES, BaseScreen
-from livemon.ui.screens.overview import OverviewScreen
+from livemon.ui.screens.loading import LoadingScreen
 from livemon.ui.settings import Loader, Settings
 from livemon.ui.view import View, advanced
 
 if TYPE_CHECKING:
     from textual.screen import Screen
     from textual.timer import Timer
+
+    from livemon.model.snapshot import Snapshot, ViewSource
 
 
 class FeedNews(Message):
@@ -83,8 +83,8 @@ class FrameApp(App[int]):
         return Feed(source, self._feed_has_news, self._feed_failed, fps=self.settings.fps)
 
     def get_default_screen(self) -> Screen[Any]:
-        """The overview is the bottom of the stack."""
-        return OverviewScreen()
+        """What is there before the session is open, at the bottom of the stack."""
+        return LoadingScreen()
 
     # Looks.
 
@@ -114,8 +114,7 @@ class FrameApp(App[int]):
         """Start the feed once there is a screen to draw on."""
         self._handle_signals()
         self.app_resume_signal.subscribe(self, self._resumed)
-        self.feed.start()
-        self.ask_for_frame()
+        self.call_after_refresh(self.feed.start)
 
     def _resumed(self, _: object) -> None:
         """Back from the background: the terminal shows nothing of ours any more."""
@@ -163,7 +162,7 @@ class FrameApp(App[int]):
     def ask_for_frame(self) -> None:
         """Ask the feed for what the current screen shows."""
         screen = self.screen
-        if isinstance(screen, BaseScreen):
+        if isinstance(screen, BaseScreen) and screen.wants_frames:
             if screen is not self._asked_by:
                 self.extra = None
                 self._asked_by = screen
@@ -182,6 +181,11 @@ class FrameApp(App[int]):
             self.open_error = feed.open_error
             self.exit(feed.open_error.exit_code)
             return
+        if feed.source is not None and len(self.screen_stack) == 1:
+            # Imported only now: the first paint waits for none of what the overview is drawn with.
+            from livemon.ui.screens.overview import OverviewScreen
+
+            self.push_screen(OverviewScreen())
         for outcome in feed.take_outcomes():
             if outcome.error is not None:
                 self.say(str(outcome.error), "bar-warn")
@@ -213,7 +217,7 @@ class FrameApp(App[int]):
     def switch_source(self, loader: Loader, title: str) -> None:
         """Show another session in place of this one."""
         self.feed.stop()
-        while len(self.screen_stack) > 1:
+        while len(self.screen_stack) > 2:
             self.pop_screen()
         self.settings = replace(self.settings, title=title, speed=None)
         self.snapshot, self.extra, self.is_live = None, None, False
@@ -287,6 +291,8 @@ class FrameApp(App[int]):
 
     def tiny_rows(self, cells: int, lines: int) -> list[Row]:
         """A terminal too small for panels: the verdict, and that it is too small."""
+        from livemon.ui.render.summary import verdict_line
+
         rows: list[Row] = []
         if self.snapshot is not None:
             verdict = self.snapshot.verdict

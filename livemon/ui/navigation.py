@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from livemon.model.snapshot import ViewSource
 from livemon.ui import view as views
 from livemon.ui.frames import FrameApp
 from livemon.ui.lineedit import LineEdit
 from livemon.ui.palettes import THEMES
 from livemon.ui.screens.base import BaseScreen, Prompt
+
+if TYPE_CHECKING:
+    from livemon.model.snapshot import ViewSource
 
 SECOND_NS = 1_000_000_000
 
@@ -224,7 +227,7 @@ class LivemonApp(FrameApp):
 
     def close_screen(self, screen: BaseScreen) -> None:
         """Back to the screen below; the overview stays."""
-        if len(self.screen_stack) > 1 and self.screen is screen:
+        if len(self.screen_stack) > 2 and self.screen is screen:
             self.pop_screen()
 
     def _push(self, screen: BaseScreen) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from livemon.model.snapshot import SessionEntry, ViewSource
+if TYPE_CHECKING:
+    from livemon.model.snapshot import SessionEntry, ViewSource
 
 Progress = Callable[[float | None, str], None]
 """Told by long work: (fraction done 0..1 or ``None``, what it is doing). Raises ``Cancelled`` if the person gave up."""
-Loader = Callable[[Progress], ViewSource]
+Loader: TypeAlias = "Callable[[Progress], ViewSource]"
 """Opens a session off the UI loop, telling its progress."""
 
 

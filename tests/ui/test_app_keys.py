@@ -278,7 +278,7 @@ async def test_every_key_of_the_table_leaves_a_whole_screen(size: tuple[int, int
                 assert len(lines(app)) == size[1], action.id
                 if app.screen.prompt is not None:  # type: ignore[attr-defined]
                     await press(app, pilot, "escape")
-            if len(app.screen_stack) > 2:
+            if len(app.screen_stack) > 3:
                 await press(app, pilot, "escape")
 
 

@@ -358,6 +358,33 @@ async def test_a_broken_source_ends_the_app_and_is_remembered() -> None:
     app.feed.stop()
 
 
+async def test_a_session_that_becomes_unreadable_is_said_and_the_screen_stays() -> None:
+    source = ScriptedSource(is_live=True)
+    async with opened(source) as (app, pilot):
+        source.fails = SessionError("the session file is gone", "it was removed while it was shown")
+        await until(pilot, lambda: "the session file is gone; it was removed" in text(app))
+        assert "dispatch#4720" in text(app)
+        await press(app, pilot, "left")
+        assert "the session file is gone" in text(app)
+
+
+async def test_a_finding_is_drawn_ahead_of_the_frame_rate() -> None:
+    """``revision`` tells of it, although the next frame is not due for seconds."""
+
+    class Urgent(ScriptedSource):
+        number = 0
+
+        def revision(self) -> int:
+            return self.number
+
+    source = Urgent(is_live=True)
+    async with opened(source, settings=Settings(theme="dark", fps=0.01)) as (app, pilot):
+        source.verdict_text = "HOST-SLOW just now"
+        source.number = 1
+        source.end_s += 0.1
+        await until(pilot, lambda: "HOST-SLOW just now" in text(app))
+
+
 async def test_names_from_outside_cannot_break_the_screen() -> None:
     """Escape sequences, wide letters, right-to-left marks and newlines in names keep every line's width."""
     from dataclasses import replace

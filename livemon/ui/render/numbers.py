@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from livemon.model.snapshot import Figure
 from livemon.ui.render.glyphs import Glyphs
+
+if TYPE_CHECKING:
+    from livemon.model.snapshot import Figure
 
 
 def significant(value: float, digits: int = 3) -> str:

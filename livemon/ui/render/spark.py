@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from livemon.model.snapshot import Series
 from livemon.ui.render.glyphs import Glyphs
 from livemon.ui.render.line import Span
 from livemon.ui.render.scale import Scale
+
+if TYPE_CHECKING:
+    from livemon.model.snapshot import Series
 
 Point = tuple[float, float] | None
 """(minimum, maximum) of a cell; ``None`` is a gap."""

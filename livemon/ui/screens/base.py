@@ -10,7 +10,6 @@ from textual import events
 from textual.app import ComposeResult
 from textual.screen import Screen
 
-from livemon.model.snapshot import Snapshot, ViewSource
 from livemon.ui.lineedit import LineEdit
 from livemon.ui.render.glyphs import Glyphs
 from livemon.ui.render.line import Line, Row, Span, fit_line, width
@@ -18,6 +17,7 @@ from livemon.ui.view import View
 from livemon.ui.widgets.canvas import Canvas
 
 if TYPE_CHECKING:
+    from livemon.model.snapshot import Snapshot, ViewSource
     from livemon.ui.navigation import LivemonApp
 
 LEAST_CELLS, LEAST_LINES = 40, 8
@@ -43,8 +43,8 @@ class BaseScreen(Screen[None]):
 
     app: LivemonApp
     screen_name: ClassVar[str] = ""
-    is_live_view: ClassVar[bool] = True
-    """Whether new frames change what it shows."""
+    wants_frames: ClassVar[bool] = True
+    """Whether it shows anything of the session."""
 
     def __init__(self) -> None:
         super().__init__()
