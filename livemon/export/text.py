@@ -70,8 +70,9 @@ def _table(table: Table, width: int, is_coloured: bool, said: set[str]) -> Itera
         yield ""
         yield from _wrapped(table.caption, width)
     rows = [[_clean(cell) for cell in row] for row in table.rows]
+    titles = [_clean(column.title) for column in table.columns]
     shown = list(range(len(table.columns)))
-    widths = [max([cells(column.title), *(cells(row[i]) for row in rows)]) for i, column in enumerate(table.columns)]
+    widths = [max([cells(titles[i]), *(cells(row[i]) for row in rows)]) for i, column in enumerate(table.columns)]
 
     def total() -> int:
         return sum(widths[i] for i in shown) + 2 * (len(shown) - 1)
@@ -81,7 +82,7 @@ def _table(table: Table, width: int, is_coloured: bool, said: set[str]) -> Itera
         lowest = max(table.columns[i].keep for i in shown)
         gone = max(i for i in shown if table.columns[i].keep == lowest)
         shown.remove(gone)
-        left_out.append(table.columns[gone].title)
+        left_out.append(titles[gone])
     texts = [i for i in shown if not table.columns[i].is_number]
     # A last column of text wraps under itself; other text columns are cut with an ellipsis.
     wraps = bool(texts) and texts[-1] == shown[-1]
@@ -90,7 +91,7 @@ def _table(table: Table, width: int, is_coloured: bool, said: set[str]) -> Itera
         if excess > 0:
             widths[column] = max(min(12, widths[column]), widths[column] - excess)
     yield _styled(
-        "  ".join(_cell(table.columns[i].title, widths[i], table.columns[i].is_number) for i in shown), "2", is_coloured
+        "  ".join(_cell(titles[i], widths[i], table.columns[i].is_number) for i in shown), "2", is_coloured
     ).rstrip()
     for row in rows:
         cut = [row[i] for i in shown]
