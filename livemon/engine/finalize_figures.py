@@ -19,6 +19,7 @@ CRITICAL_SHARE = 0.10
 """A class's finalize stage that takes this share of the step is critical."""
 BASE_RUNS = 32
 FIRM_BASE_RUNS = 8
+EARLY_RUNS = 64
 OVERLAP = 1.1
 """Totals that exceed the wall time by more than this are of units that overlap in time."""
 MOST_LOST = 1.5
@@ -62,6 +63,8 @@ class Interval:
     end_ns: int | None = None
     emitted_units: int = 0
     rules: frozenset[str] = frozenset()
+    runs: list[Run] | None = field(default_factory=list)
+    """All its runs while they are few (``EARLY_RUNS``); then ``None``."""
     level_ms: float | None = None
     """Median of the newest kept runs; ``None`` before there are any."""
     _kept: Quantiles = field(default_factory=Quantiles)
@@ -71,6 +74,10 @@ class Interval:
     def add(self, run: Run) -> None:
         """Take the next run."""
         self.tail.append(run)
+        if self.runs is not None:
+            self.runs.append(run)
+            if len(self.runs) > EARLY_RUNS:
+                self.runs = None
         if len(self.tail) > self.tail_runs:
             self._keep(self.tail.popleft())
 
@@ -85,6 +92,8 @@ class Interval:
         """Remove the newest runs (at most the tail's) and return them, oldest first."""
         taken = [self.tail.pop() for _ in range(min(runs, len(self.tail)))]
         taken.reverse()
+        if self.runs is not None and taken:
+            del self.runs[-len(taken) :]
         return taken
 
     @property

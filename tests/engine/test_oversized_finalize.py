@@ -125,6 +125,22 @@ def test_a_regression_on_top_of_a_regression_is_a_finding_of_its_own() -> None:
     assert second.units == 100
 
 
+def test_a_level_that_comes_back_soon_was_a_disturbance_and_the_finding_goes_on() -> None:
+    levels = lambda i: (45.0, 52.0) if 100 <= i < 112 else (15.5, 18.5)  # noqa: E731
+    records = kernel_runs(levels, 200, device_ms=(10.5,))
+    (finding,), changes = found(records)
+    assert finding.id == "F1"
+    assert finding.end_ns is None
+    assert finding.units == 199
+    assert finding.p50_ms == pytest.approx(17, abs=1)
+    log = FindingLog(tuple(changes))
+    during = log.known_at(records[110].arrival_ns)
+    assert [f.end_ns is None for f in during] == [False, True]
+    assert [f.id for f in log.known_at(None)] == ["F1"]
+    spent = sum(dict(r.stages)["validate"] for r in records[2:])
+    assert finding.share_of_total == pytest.approx(spent / ((records[-1].t_ns - records[1].t_ns) / MS), rel=0.01)
+
+
 def test_another_period_ends_the_old_positions_and_opens_new_ones() -> None:
     five = ((48.0, 56.0), (14.0, 20.0), (22.0, 27.0), (9.0, 12.0), (82.0, 91.0))
     records = kernel_runs(lambda i: KERNELS[i % 3] if i < 150 else five[i % 5], 400)

@@ -9,7 +9,8 @@ single spikes and the cold first run never open one. With more history the media
 must agree, or the newest runs must be clear of the limit, so a stage that hovers at its limit does not
 flap; one that is over again within ``RESUME_RUNS`` runs goes on as the same finding. A level that
 changes by half inside a finding ends it and opens the next: a regression on top of a regression is
-told apart.
+told apart. If the level comes back within ``EARLY_RUNS`` runs it was a disturbance (a host-slow episode,
+say): the next finding is withdrawn and the first goes on.
 
 The ratio rule goes by the device's interquartile mean, as device stages often have two modes between which
 a median jumps; the figures reported are medians. The device stage comes from the same line, or from other
@@ -21,6 +22,7 @@ logarithm of the session.
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from dataclasses import dataclass, field
 
@@ -41,6 +43,7 @@ STATES = 4096
 _HISTORY_RUNS = 21
 _LOOK_AGAIN_RUNS = 9
 _DEVICE_RUNS = 256
+_LEAST_MS = 1e-3
 _SILENT_NS = 30_000_000_000
 _NONE: frozenset[str] = frozenset()
 
@@ -70,6 +73,8 @@ class _State:
     history: deque[float] = field(default_factory=lambda: deque(maxlen=_HISTORY_RUNS))
     interval: Interval | None = None
     ended: Interval | None = None
+    before: Interval | None = None
+    """The interval whose level the open one departed from."""
     runs_since_end: int = 0
 
 
@@ -100,6 +105,7 @@ class OversizedFinalizeDetector:
         self._open: dict[str, tuple[_State, Group]] = {}
         self._changes: list[FindingChange] = []
         self._taken = 0
+        self._raised = 0
 
     def update(self, samples: Samples) -> list[FindingChange]:
         """Take the next samples, in arrival order; returns what changed."""
@@ -226,7 +232,7 @@ class OversizedFinalizeDetector:
         first = state.recent.index(over[0])
         runs = list(state.recent)[first:]
         interval = Interval(
-            id=f"F{len(self._findings) + 1}",
+            id=f"F{self._raised + 1}",
             class_key=item.class_key,
             stage=stage,
             period=item.period,
@@ -234,10 +240,12 @@ class OversizedFinalizeDetector:
             first=runs[0],
             tail_runs=self._window,
         )
+        self._raised += 1
         self._begin(state, interval, runs, item)
         self._emit("raised", interval, item)
 
     def _begin(self, state: _State, interval: Interval, runs: list[Run], item: Classified) -> None:
+        """Open an interval, or go on with one, from these runs."""
         state.interval, state.ended = interval, None
         self._open[interval.id] = (state, item.group)
         for run in runs:
@@ -257,6 +265,9 @@ class OversizedFinalizeDetector:
                 return
         elif self._is_off(newest, interval):
             recent = list(state.recent)
+            if self._is_back(state, interval, recent):
+                self._take_up(state, interval, item)
+                return
             over = sum([bool(run.over) for run in recent])
             changed = is_other_level(recent, interval.base(), self._rules.level_change, self._needed)
             if changed and over >= self._needed:
@@ -289,12 +300,36 @@ class OversizedFinalizeDetector:
         """The newest ``changed`` runs are at another level: they begin the next finding."""
         interval.take_back(changed)
         self._end(state, interval, item)
-        state.ended = None
+        state.ended, state.before = None, interval
         for _ in range(len(state.recent) - changed):
             state.recent.popleft()
         state.history.clear()
         state.history.extend(run.value_ms for run in state.recent)
         self._may_open(state, item, interval.stage)
+
+    def _is_back(self, state: _State, interval: Interval, recent: list[Run]) -> bool:
+        """Whether the runs are again at the level that this interval departed from, and it was a short one."""
+        before = state.before
+        if before is None or interval.runs is None or before.level_ms is None or interval.level_ms is None:
+            return False
+        old, new, now = (
+            math.log(max(level, _LEAST_MS))
+            for level in (before.level_ms, interval.level_ms, median([run.value_ms for run in recent]))
+        )
+        return abs(now - old) < 0.4 * abs(new - old)
+
+    def _take_up(self, state: _State, interval: Interval, item: Classified) -> None:
+        """The level was another one for a short while only (a host-slow episode): one finding goes on."""
+        before, runs = state.before, interval.runs or []
+        if before is None:
+            return
+        self._findings.pop(interval.id, None)
+        self._open.pop(interval.id, None)
+        self._changes.append(FindingChange(item.known_ns, "withdrawn", self._figures(interval, item.group)))
+        state.before = None
+        before.end_ns = None
+        self._begin(state, before, runs, item)
+        self._emit("updated", before, item)
 
     def _end(self, state: _State, interval: Interval, item: Classified) -> None:
         interval.end_ns = interval.last.t_ns
