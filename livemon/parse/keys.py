@@ -55,7 +55,7 @@ _SETTINGS: Final = _words(
 """Words of keys whose duration was set, planned or predicted, not measured."""
 
 _CLOCKS: Final = _words(
-    "start end begin mono monotonic ts timestamp now at epoch clock wallclock date stamp datetime deadline"
+    "start end begin mono monotonic t ts timestamp now at epoch clock wallclock date stamp datetime deadline"
 )
 """Last words of keys whose value is a clock reading."""
 
@@ -79,7 +79,7 @@ _NOT_DURATION_ENDS: Final = _words(
 """Last words of such keys."""
 
 STATISTICS: Final = _words(
-    "avg average mean min minimum max maximum median std stddev stdev dev var variance longest shortest slowest "
+    "avg average mean min minimum max maximum med median std stddev stdev dev var variance longest shortest slowest "
     "fastest sum percentile quantile"
 )
 """Names of figures over several units: never a sample of one."""

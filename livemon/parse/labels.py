@@ -200,7 +200,7 @@ def _name(text: str, draft: Draft, *, is_prose: bool = False) -> str:
     return words if words.isalpha() or (len(words) > 1 and words[0].isalpha()) else ""
 
 
-_PROSE_CLAUSE = re.compile(r"(?:[:;|\]\)>]|\.)\s|[|;\t]|(?:^|\s)[-–—]+\s")
+_PROSE_CLAUSE = re.compile(r"(?:[:;|\]\)>]|\.)\s|[|;\t(]|(?:^|\s)[-–—]+\s")
 _ATTRIBUTE = re.compile(r"^\W*[A-Za-z][A-Za-z ]{0,40} (?:\S*[\d\"']\S*)\s*$")
 
 

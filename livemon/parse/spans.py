@@ -89,6 +89,9 @@ def _read_odd(part: str, before: str, reading: Reading) -> None:
     pairs = _PAIR.findall(part if head < 0 else part[:head])
     for key, value in pairs:
         values.setdefault(key, value)
+    if not values and part.strip():
+        reading.remark = "the head of a span without one: prose"
+        return
     if values.get("v", "1") != "1":
         reading.problems.append(f"span version {values['v']} is not known")
         return

@@ -38,6 +38,8 @@ from tests.parse.reading_lines import LABELS, one, read, stages
         ("effective_us: 812.5  rounds: 100", {"effective": 0.8125}),
         ("build_time(s) 116.5 tokens_per_sec 43.09 latency(ms) 4409.5", {"build_time": 116500.0, "latency": 4409.5}),
         ("Timer  12.5 msec", {"Timer": 12.5}),
+        ("Finished in 0.25 seconds (files took 0.5 seconds to load)", {"Finished": 250.0, "files": 500.0}),
+        ("prefill: 12.5 ms | decode: 4.5 ms | sample: 0.25 ms", {"prefill": 12.5, "decode": 4.5, "sample": 0.25}),
     ],
 )  # fmt: skip
 def test_what_names_a_number(line: str, expected: dict[str, float]) -> None:

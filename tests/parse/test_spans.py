@@ -75,3 +75,8 @@ def test_anchors_tie_the_clocks() -> None:
     assert stream.take_anchors() == [(42, 1000, 1760000000000000000), (None, 5, 6)]
     assert stream.take_anchors() == []
     assert stream.stats.records == 0
+
+
+def test_prose_that_names_the_marker_is_no_torn_record() -> None:
+    records, stats = read("[mono_ns=1][T0x1][INFO] f: [STRACE] markers are enabled\n")
+    assert (records, stats.malformed) == ([], 0)
