@@ -20,6 +20,8 @@ POLL_BUDGET_NS = 12_000_000
 """So long may reading and parsing take in one poll; what is left waits for the next."""
 LEAST_BYTES = 16 << 10
 MOST_BYTES = 1 << 20
+LAST_BYTES = 256 << 10
+"""So much of each file is still read when the recording ends."""
 QUIET_LINES = 200
 """After so many lines without any timing the person is told."""
 QUIET_NS = 10_000_000_000
@@ -125,7 +127,7 @@ class LogReader:
 
     def finish(self) -> list[Sample]:
         """The end of all streams: what parsers hold back is read or counted."""
-        out = self._take(self.logs.poll(self._clock.monotonic_ns(), MOST_BYTES))
+        out = self._take(self.logs.poll(self._clock.monotonic_ns(), LAST_BYTES))
         self._missing = frozenset(index for index in self._streams if not self.logs.is_there(index))
         out += self._take(self.logs.finish())
         for index, stream in self._streams.items():

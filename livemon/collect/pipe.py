@@ -17,7 +17,7 @@ READ_BYTES = 64 << 10
 DRAIN_BYTES = 8 << 20
 """At most so much is taken from a pipe in one poll."""
 QUEUE_BYTES = 64 << 20
-FINISH_BYTES = 2 << 20
+FINISH_BYTES = 1 << 20
 """So much is still read when the recording ends."""
 _PIPE_BYTES = 1 << 20
 
