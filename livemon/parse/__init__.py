@@ -1,1 +1,12 @@
-"""Bytes to timing records, procfs text to numbers; no files, no clock."""
+"""Bytes to timing records, and procfs text to numbers: no files, no clock.
+
+Timing output goes through these, in this order:
+
+- ``stream``      the public face: bytes in, records out, everything else counted.
+- ``bulk``, ``template``   whole blocks of lines of a known shape as columns.
+- ``linewise``, ``lines``, ``unwrap``   line by line: assembled, taken out of what others wrapped it in.
+- ``rules``       which reader is asked when: ``patterns``, ``spans``, ``tagged``, ``presets`` (interprets
+  the table in ``formats*``), ``jsonlines``, ``keyvalue``, ``declared``, ``labels``.
+- ``units``, ``timestamps``, ``keys``, ``json_units``, ``names``   numbers, stamps, and what words say.
+- ``placing``     a record onto the session clock; ``jsontext`` and ``explain`` are for ``livemon parse``.
+"""

@@ -27,3 +27,5 @@ class Format:
     is_automatic: bool = True
     """Recognised without ``--format``; else positions alone carry the meaning and the user must say so."""
     decimal_comma: bool = False
+    is_start_stamped: bool = False
+    """The line's stamp is the start of the unit; elsewhere it is the end."""

@@ -16,6 +16,7 @@ WEB: Final[tuple[Format, ...]] = (
         ("] ", "/", " - "),
         r"\[\d\d/[A-Z][a-z]{2}/\d{4}:[\d:.]{8,15}\] \S+ [^/\s]+/\S+ (?P<TR__ms>-?\d+)/(?P<Tw__ms>-?\d+)/(?P<Tc__ms>-?\d+)/(?P<Tr__ms>-?\d+)/"
         r"(?:\+\d+|(?P<Ta__ms>-?\d+)) (?:\d{3}|-1) \+?\d+ ",
+        is_start_stamped=True,
     ),
     Format(
         "haproxy_tcp",
@@ -23,6 +24,7 @@ WEB: Final[tuple[Format, ...]] = (
         "haproxy[7]: 10.0.0.1:33312 [15/Oct/2003:08:31:57.130] px-ssh px-ssh/srv1 0/1/5007 212 -- 0/0/0/0/0 0/0",
         ("] ", "/", " -- "),
         r"\[\d\d/[A-Z][a-z]{2}/\d{4}:[\d:.]{8,15}\] \S+ [^/\s]+/\S+ (?P<Tw__ms>-?\d+)/(?P<Tc__ms>-?\d+)/(?:\+\d+|(?P<Tt__ms>-?\d+)) \+?\d+ [A-Za-z-]{2} ",
+        is_start_stamped=True,
     ),
     Format(
         "nginx",
@@ -47,6 +49,7 @@ WEB: Final[tuple[Format, ...]] = (
         ('Z] "', '" '),
         rf"^\[\d{{4}}-\d\d-\d\dT[\d:.]+Z\] \"{_REQUEST}\" \d{{1,3}} \S+ (?:\S+ \S+ \"[^\"]*\" |\S+ \"[^\"]*\" )?\d+ \d+ (?P<duration__ms>{N}) "
         r"(?:-|(?P<upstream_service_time__ms>\d+)) \"[^\"]*\" \"[^\"]*\" \"(?P<unit>[^\"]*)\"",
+        is_start_stamped=True,
     ),
     Format(
         "traefik",
@@ -54,6 +57,7 @@ WEB: Final[tuple[Format, ...]] = (
         '10.0.0.9 - - [08/Dec/2021:14:02:43 +0000] "GET / HTTP/1.1" 200 358 "-" "-" 191 "test@docker" "http://172.17.0.3:80" 8ms',
         ('" ', "ms"),
         rf"\" (?P<unit>\d+) \"[^\"]*\" \"[^\"]*\" (?P<Duration__ms>{N})ms\s*$",
+        is_start_stamped=True,
     ),
     Format(
         "alb",

@@ -208,6 +208,13 @@ class LineReader:
         stamp = draft.stamp
         if not draft.is_untimed and (stamp is None or stamp.rank < 5):
             stamp = find(line.text, self.calendar, stamp or line.stamp)
+        start_ns = draft.start_ns
+        if draft.is_start_stamped and stamp is not None and stamp.clock is not None:
+            start_ns = stamp.t_ns
+        label = draft.label
+        if label is not None:
+            label = self._labels.get(label)
+            self.stats.grouped += label != draft.label
         self.stats.records += 1
         formats = self.stats.formats
         formats[draft.source] = formats.get(draft.source, 0) + 1
@@ -219,12 +226,12 @@ class LineReader:
             None if stamp is None else stamp.clock,
             draft.source,
             draft.unit,
-            None if draft.label is None else self._labels.get(draft.label),
+            label,
             line.pid if draft.pid is None else draft.pid,
             draft.tid,
             self._grouped(draft.stages),
             tuple(draft.fields),
-            draft.start_ns,
+            start_ns,
         )
 
     def _grouped(self, stages: list[tuple[str, float]]) -> StageValues:

@@ -57,7 +57,7 @@ class Preset:
             reading.remark = f"a {row.gives} line, not a sample of one unit"
             return True
         group = match.groupdict()
-        draft = Draft(row.name, unit=group.get("unit"), label=group.get("label"))
+        draft = Draft(row.name, unit=group.get("unit"), label=group.get("label"), is_start_stamped=row.is_start_stamped)
         for name, stage, unit in self._durations:
             text_value = group[name]
             if text_value is None:

@@ -24,6 +24,8 @@ class Draft:
     start_ns: int | None = None
     is_untimed: bool = False
     """The line's stamps are not this record's (a span on another clock)."""
+    is_start_stamped: bool = False
+    """The line's stamp is the start of the unit."""
 
 
 @dataclass(slots=True)

@@ -137,3 +137,10 @@ def test_labels_and_ids_of_rows() -> None:
     assert (
         one(next(f for f in FORMATS if f.name == "torchserve").example).unit == "1c019a34-6071-4184-912a-aae96ff8ffdc"
     )
+
+
+def test_a_stamp_that_is_the_start_is_said_to_be() -> None:
+    for row in FORMATS:
+        if row.gives == "record" and row.name not in ("bind_phase",):
+            record = one(row.example, ParseOptions(format=row.name, zone="UTC"))
+            assert (record.start_ns is not None) == (row.is_start_stamped and record.clock is not None)
