@@ -35,8 +35,8 @@ def decimals(value: float | None, *steps: tuple[float, int]) -> str:
 
 def percent(share: float | None) -> str:
     """A share of 1 as percent."""
-    share = number(share)
-    return UNKNOWN_TEXT if share is None else f"{share * 100:.1f} %" if share < 0.0995 else f"{share * 100:.0f} %"
+    value = number(None if share is None else share * 100)
+    return UNKNOWN_TEXT if value is None else f"{value:.1f} %" if value < 9.95 else f"{value:.0f} %"
 
 
 def ratio(value: float | None) -> str:

@@ -175,7 +175,7 @@ def _transitions(judgement: Judgement, times: SessionTimes) -> Iterator[Block]:
         return
     yield Heading("Transitions")
     for row in judgement.transitions:
-        length = "" if row.transient_s is None else f"; transient of {row.transient_s:.1f} s by bins of 0.5 s"
+        length = "" if row.transient_s is None else f"; transient of {plain(row.transient_s, 1)} s by bins of 0.5 s"
         yield bucket_table(row.buckets, f"“{row.text}” at {times.text(row.t0_ns)} (seconds from it){length}")
 
 
