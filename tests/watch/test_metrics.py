@@ -57,5 +57,6 @@ def test_what_is_seen_can_be_scraped(tmp_path: Path) -> None:
             return text if 'stage="validate"' in text else ""
 
         text = wait_for(stages)
-            (tmp_path / "stop").touch()
+        assert re.search(r'livemon_stage_p50_seconds\{[^}]*stage="runner_run"[^}]*\} 0\.019\n', text)
+        (tmp_path / "stop").touch()
         assert monitor.wait(30) == 0
