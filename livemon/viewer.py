@@ -73,7 +73,7 @@ class SessionView:
         self._recent: deque[TimingRecord] = deque(maxlen=_MOST_LINES)
         self._quiet_polls = 0
         self._is_finished = False
-        self._known: tuple[int, dict[str, Finding]] = (0, {})
+        self._known: tuple[int, dict[str, Finding]] = (-1, {})
         self._read_back: tuple[int, int, ThreadRings] | None = None
         self.is_live = self._is_recorder_alive()
         try:
@@ -194,17 +194,19 @@ class SessionView:
     def _known_at(self, at_ns: int) -> tuple[Finding, ...]:
         """Findings as known at a moment; walking forward in time costs only the new changes."""
         changes = self._engine.changes
-        upto = bisect_right(changes, at_ns, key=lambda change: change.at_ns)
-        done, state = self._known
-        if upto < done:
-            done, state = 0, {}
+        known_ns, state = self._known
+        if at_ns < known_ns:
+            known_ns, state = -1, {}
+        # By time, not by place in the list: of old changes the engine lets go.
+        first = bisect_right(changes, known_ns, key=lambda change: change.at_ns)
+        last = bisect_right(changes, at_ns, key=lambda change: change.at_ns)
         state = dict(state)
-        for change in changes[done:upto]:
+        for change in changes[first:last]:
             if change.change == "withdrawn":
                 state.pop(change.finding.id, None)
             else:
                 state[change.finding.id] = change.finding
-        self._known = (upto, state)
+        self._known = (at_ns, state)
         return tuple(state.values())
 
     def _rings_for(self, grid: Grid, at_ns: int, span_ns: int) -> ThreadRings | None:
