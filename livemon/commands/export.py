@@ -72,7 +72,7 @@ def check_tables(path: str, form: str) -> None:
     goal = Path(path)
     if goal.suffix == f".{form}" and not goal.is_dir():
         check_output(path)
-    elif goal.is_file():
+    elif goal.exists() and not goal.is_dir():
         raise UsageError(f"{path} is a file", f"give a folder (it is made when missing) or a name in .{form}")
     elif not goal.parent.is_dir():
         raise UsageError(f"there is no folder {goal.parent} to make {goal.name} in", "create it first")

@@ -15,12 +15,17 @@ from livemon.model.errors import UsageError
 def whole_file(path: str) -> Iterator[Path]:
     """A temporary path beside ``path`` that replaces it when the block ends well, and is removed when not.
 
+    A device or pipe is written to directly: nothing may take its place. A link stays one.
+
     Raises:
         UsageError: ``path`` is a folder, its folder is missing, or writing failed (full disk, no permission).
     """
-    goal = Path(path)
+    goal = Path(path).resolve()
     check_output(path)
     try:
+        if goal.exists() and not goal.is_file():
+            yield goal
+            return
         handle, name = tempfile.mkstemp(prefix=f".{goal.name}.", suffix=".part", dir=goal.parent)
         os.close(handle)
         temporary = Path(name)

@@ -65,3 +65,20 @@ def test_fail_on_kinds_and_severities() -> None:
 def test_a_condition_that_is_not_known_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="are "):
         parse_fail_on([text])
+
+
+def test_a_device_or_pipe_is_written_to_and_a_link_stays_one(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    write_text(str(tmp_path / "pipe"), "through")
+    assert os.read(reader, 100) == b"through"
+    os.close(reader)
+    assert (tmp_path / "pipe").is_fifo()
+    (tmp_path / "real").write_text("old")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    write_text(str(tmp_path / "link"), "new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_text() == "new"
+    with pytest.raises(UsageError, match="No space left"):
+        write_text("/dev/full", "x" * 100_000)
+    assert Path("/dev/full").is_char_device()
