@@ -30,13 +30,13 @@ JSON_UNITS: Final[tuple[BareUnits, ...]] = (
         ("DownstreamStatus", "Duration"),
         (("Duration", "ns"), ("OriginDuration", "ns"), ("Overhead", "ns")),
     ),
-    BareUnits("caddy", ("logger", "request", "duration"), (("duration", "s"),), ("logger", "http.log.access")),
+    BareUnits("caddy", ("request", "logger", "duration"), (("duration", "s"),), ("logger", "http.log.access")),
     BareUnits(
         "envoy",
         ("response_flags", "duration", "upstream_host"),
         (("duration", "ms"), ("x-envoy-upstream-service-time", "ms"), ("upstream_service_time", "ms")),
     ),
-    BareUnits("pino-http", ("pid", "hostname", "responseTime"), (("responseTime", "ms"),)),
+    BareUnits("pino-http", ("responseTime", "pid", "hostname"), (("responseTime", "ms"),)),
     BareUnits("etcd", ("caller", "took"), (("took", "s"),), ("caller", "etcdserver/")),
     BareUnits("chrome trace", ("ph", "dur", "ts", "name"), (("dur", "us"),), ("ph", "X")),
 )
@@ -52,7 +52,7 @@ def _is_from(row: BareUnits, keys: Container[str]) -> bool:
 def units_of_object(value: dict[str, Any]) -> dict[str, str]:
     """Units of the bare numbers of a JSON object, if its program is known."""
     for row in JSON_UNITS:
-        if _is_from(row, value):
+        if row.markers[0] in value and _is_from(row, value):
             if row.where is None:
                 return dict(row.units)
             text = value.get(row.where[0])

@@ -97,10 +97,10 @@ def read_keyvalue(
             reading.rule = "keyvalue"
             return True
         return False
-    return finish_pairs(draft, reading, text, pairs)
+    return finish_pairs(draft, reading, text)
 
 
-def finish_pairs(draft: Draft, reading: Reading, text: str, pairs: list[tuple[str, str]]) -> bool:
+def finish_pairs(draft: Draft, reading: Reading, text: str) -> bool:
     """Drop what is no sample of one unit (statistics, query settings, progress) and keep the rest."""
     reading.rule = draft.source
     if any(keys.is_statistic(name) for name, _ in draft.stages):
@@ -112,7 +112,7 @@ def finish_pairs(draft: Draft, reading: Reading, text: str, pairs: list[tuple[st
     if is_progress(text):
         reading.remark = "a progress line, not a sample of a finished unit"
         return True
-    if any(key in ("query_type", "range_type") for key, _ in pairs):
+    if "query_type=" in text or "range_type=" in text:
         draft.stages = [s for s in draft.stages if s[0] not in _QUERY_KEYS]
     if draft.stages:
         if draft.unit is None:

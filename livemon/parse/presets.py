@@ -15,7 +15,7 @@ from livemon.parse.timestamps import Stamp
 _OWN: Final = frozenset(("stage", "unit", "label", "pid", "tid", "start_ns", "cells", "u"))
 
 
-_RARE: Final = tuple((char, 1 << n) for n, char in enumerate("[(|<#%'{\t_"))
+_RARE: Final = tuple((char, 1 << n) for n, char in enumerate("[(|<#%'{\t_LRCOTDG>="))
 """Characters that many rows need and many lines lack, each with its bit."""
 
 

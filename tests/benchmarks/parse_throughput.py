@@ -92,7 +92,7 @@ def main() -> int:
                 lines = sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b""))
             print(f"{kind}: {lines:,} lines, {path.stat().st_size / 1e6:.0f} MB")
             readers: dict[str, list[str]] = {"livemon parse": [sys.executable, "-m", "livemon", "parse", str(path)]}
-            if kind == "tagged" or args.file:
+            if kind.startswith("tagged") or args.file:
                 readers["wc -l"] = ["wc", "-l", str(path)]
                 readers["ripgrep for the tag"] = ["rg", "-F", "[c_api_timing", str(path)]
                 readers["lnav headless"] = ["lnav", "-n", str(path)]
