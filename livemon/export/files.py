@@ -20,12 +20,13 @@ def whole_file(path: str) -> Iterator[Path]:
     Raises:
         UsageError: ``path`` is a folder, its folder is missing, or writing failed (full disk, no permission).
     """
-    goal = Path(path).resolve()
+    given = Path(path)
     check_output(path)
     try:
-        if goal.exists() and not goal.is_file():
-            yield goal
+        if given.exists() and not given.is_file():
+            yield given
             return
+        goal = given.resolve()
         handle, name = tempfile.mkstemp(prefix=f".{goal.name}.", suffix=".part", dir=goal.parent)
         os.close(handle)
         temporary = Path(name)

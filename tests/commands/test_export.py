@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -122,3 +123,16 @@ def test_without_pyarrow_the_remedy_is_named(
     code, _, err = export(capsys, session, "--to", "parquet", "-o", tmp_path / "t")
     assert code == 2
     assert err == "livemon export: Parquet needs pyarrow; install it with: pip install 'livemon[parquet]'\n"
+
+
+def test_a_pipe_gets_the_lines_as_they_are_made(session: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "livemon", "export", str(session), "--to", "jsonl", "-o", "/dev/stdout"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert json.loads(lines[0])["kind"] == "SessionFacts"
+    assert sum(json.loads(line)["kind"] == "TimingRecord" for line in lines) == 48
