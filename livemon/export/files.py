@@ -38,6 +38,8 @@ def whole_file(path: str) -> Iterator[Path]:
             temporary.replace(goal)
         finally:
             temporary.unlink(missing_ok=True)
+    except BrokenPipeError:
+        raise  # whoever read the pipe has had enough
     except OSError as error:
         raise UsageError(f"could not write {path}: {error.strerror or error}; nothing was left behind") from error
 
