@@ -36,7 +36,7 @@ from livemon.engine.host_evidence import STAGE_WAYS, Block, Flags
 from livemon.engine.logbins import Ints, fine_of_ratio
 from livemon.model.criteria import HostSlow
 
-COUNTERS_ADD = 4 * NAT
+COUNTERS_ADD = 6 * NAT
 """What a tick whose threads have moved adds to a sum that is up."""
 COUNTERS_LAST_NS = 250_000_000
 """How long such a tick lowers the number of units."""
@@ -57,6 +57,9 @@ _HEALTHY: Ints = np.array(
 """Evidence for "healthy" against "slow in so many tenths of the units", by tenths and a unit's evidence."""
 _HEALTHY_LEVEL = 16 * NAT
 _HEALTHY_UNITS = 6
+LATEST = 24
+"""Newest units in which a partial slowdown must still show."""
+_LATEST_ALL = 6
 _GATE = 0.4
 """Of a bank's threshold: time in which a sum was above it is not learned."""
 
@@ -89,6 +92,8 @@ class OnsetWatch:
         self._c = c
         self._sums = Cusum(2 * WAYS, 3)
         self._strong = fine_of_ratio(c.min_slowdown)
+        self._latest: Flags = np.zeros((0, 2 * WAYS), np.bool_)
+        """Whether each of the newest units was slow."""
         self._moved_ns: int | None = None
         self.is_sparse = False
         """Units come so rarely that one less is enough: bursts and cold wakes take far less time than they do."""
@@ -177,12 +182,26 @@ class OnsetWatch:
         if opened.any():
             # A sum stays up for a while after a stretch that was too short: only a slow unit opens an episode.
             opened &= slow & self._conditions(sums, block.tau[rows], clocks, block.arrival[rows])
+            opened[:, : 2 * WAYS] &= self._still_slow(slow[:, : 2 * WAYS], sums.counts[0][:, : 2 * WAYS])
             hit = np.asarray(opened.any(axis=1))
             if hit.any():
                 row = int(hit.argmax())
                 onset = self._choose(row, clocks[1], sums, opened[row])
         self._sums.commit(sums, row, *clocks)
+        self._latest = np.concatenate([self._latest, slow[: row + 1, : 2 * WAYS]])[-LATEST:]
         return onset, height[: row + 1]
+
+    def _still_slow(self, slow: Flags, in_run: Ints) -> Flags:
+        """Where the newest units are slow too, (rows, 2 * WAYS): a burst that is over opens nothing."""
+        tally = np.cumsum(np.concatenate([self._latest, slow]), axis=0)
+        rows = np.arange(len(self._latest), len(tally))
+        before = np.zeros((1, tally.shape[1]), np.int64)
+        padded = np.concatenate([before, tally])
+        newest = tally[rows] - padded[np.maximum(rows + 1 - _LATEST_ALL, 0)]
+        recent = tally[rows] - padded[np.maximum(rows + 1 - LATEST, 0)]
+        still: Flags = newest >= np.minimum(in_run, _LATEST_ALL // 2)
+        still[:, WAYS:] = recent[:, WAYS:] >= self._c.partial_min_share * LATEST
+        return still
 
     def _conditions(self, sums: Sums, tau: Ints, clocks: tuple[Ints, Ints], arrival: Ints) -> Flags:
         """Where the runs are long, slow and populated enough, (rows, columns)."""
