@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from rich.segment import Segment
@@ -18,6 +19,7 @@ from livemon.ui.render.line import Row, width
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from rich.color import ColorSystem
     from rich.console import Console, ConsoleOptions
     from rich.style import Style
 
@@ -39,19 +41,58 @@ class Changes(CompositorUpdate):
     def render_segments(self, console: Console) -> str:
         """The output, with one style code for each change of style."""
         out: list[str] = []
-        current = ""
+        current: Codes = ((), "", "")
         system = console._color_system
+        at = (-1, 0)
         for y, x, segments in self._pieces:
-            out.append(f"\x1b[{y + 1};{x + 1}H")
+            # A step to the right is shorter than a place, but not from the last column, where terminals differ.
+            is_step = at[0] == y and x > at[1]
+            out.append(f"\x1b[{x - at[1]}C" if is_step else f"\x1b[{y + 1};{x + 1}H")
+            at = (y, x + sum(width(segment.text) for segment in segments))
             for text, style, _ in segments:
-                codes = "" if style is None or system is None else Strip.render_ansi(style, system)
-                if codes != current:
-                    out.append(f"\x1b[0;{codes}m" if codes else "\x1b[0m")
-                    current = codes
+                wanted = codes_of(style, system)
+                if wanted != current:
+                    out.append(switch(current, wanted))
+                    current = wanted
                 out.append(text)
-        if current:
+        if current != ((), "", ""):
             out.append("\x1b[0m")
         return "".join(out)
+
+
+Codes = tuple[tuple[str, ...], str, str]
+"""SGR parameters of a style: attributes, foreground, background; empty where it sets none."""
+
+
+@lru_cache(maxsize=1024)
+def codes_of(style: Style | None, system: ColorSystem | None) -> Codes:
+    """The parameters of a style in a colour system; ``None`` for the system is a terminal without any styles."""
+    if style is None or system is None:
+        return (), "", ""
+    attributes = Strip.render_ansi(style.without_color, system)
+    colours = [
+        "" if colour is None else ";".join(colour.downgrade(system).get_ansi_codes(foreground=is_text))
+        for colour, is_text in ((style.color, True), (style.bgcolor, False))
+    ]
+    return tuple(code for code in attributes.split(";") if code), colours[0], colours[1]
+
+
+_OFF = {"1": "22", "2": "22", "3": "23", "4": "24", "7": "27"}
+"""What ends an attribute without ending the others (bold and dim end together)."""
+
+
+@lru_cache(maxsize=4096)
+def switch(before: Codes, after: Codes) -> str:
+    """The shortest sequence from one style to the next: only what differs, a reset where a colour goes."""
+    gone = [code for code in before[0] if code not in after[0]]
+    is_reset = any(old and not new for old, new in zip(before[1:], after[1:], strict=True))
+    if is_reset or any(code not in _OFF for code in gone) or {"1", "2"} <= {*before[0], *after[0]}:
+        parts = ["0", *after[0], *(code for code in after[1:] if code)]
+    else:
+        parts = [_OFF[code] for code in gone]
+        parts += [code for code in after[0] if code not in before[0]]
+        parts += [new for old, new in zip(before[1:], after[1:], strict=True) if new and new != old]
+    return f"\x1b[{';'.join(parts)}m"
 
 
 class Canvas(Widget):

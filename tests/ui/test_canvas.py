@@ -1,0 +1,76 @@
+"""What is written to the terminal for a change, and that a terminal then shows what was meant."""
+
+from __future__ import annotations
+
+import pyte
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.color import ColorSystem
+from rich.console import Console
+from rich.segment import Segment
+from textual.strip import Strip
+
+from livemon.ui.palettes import PALETTES, Styles
+from livemon.ui.widgets.canvas import Changes, codes_of, differences, switch
+
+LOOKS = Styles(PALETTES["dark"])
+CONSOLE = Console(color_system="truecolor", force_terminal=True, width=40)
+SPANS = st.lists(
+    st.tuples(
+        st.text("abc \u2588\u2581", min_size=1, max_size=9),
+        st.sampled_from(["text", "warn", "crit", "spark", "v-ok", "field"]),
+    ),
+    min_size=1,
+    max_size=6,
+)
+
+
+def strip(spans: list[tuple[str, str]], cells: int = 40) -> Strip:
+    made = Strip([Segment(text, LOOKS.get(name)) for text, name in spans])
+    return made.crop_extend(0, cells, LOOKS.get(""))
+
+
+def shown(screen: pyte.Screen) -> list[tuple[str, str, str, bool]]:
+    cells = [screen.buffer[0][x] for x in range(40)]
+    return [(cell.data, cell.fg, cell.bg, cell.bold) for cell in cells]
+
+
+@given(SPANS, SPANS)
+def test_writing_only_the_differences_gives_the_same_screen(
+    before: list[tuple[str, str]], after: list[tuple[str, str]]
+) -> None:
+    old, new = strip(before), strip(after)
+    step = pyte.Screen(40, 1)
+    stream = pyte.Stream(step)
+    stream.feed(Changes([(0, 0, list(old))]).render_segments(CONSOLE))
+    changes = Changes([(0, x, segments) for x, segments in differences(old, new)])
+    stream.feed(changes.render_segments(CONSOLE))
+    whole = pyte.Screen(40, 1)
+    pyte.Stream(whole).feed(Changes([(0, 0, list(new))]).render_segments(CONSOLE))
+    assert shown(step) == shown(whole)
+
+
+def test_equal_rows_write_nothing_and_one_letter_writes_one() -> None:
+    old = strip([("CPU 12 %", "text")])
+    assert differences(old, strip([("CPU 12 %", "text")])) == []
+    assert [(x, [s.text for s in segments]) for x, segments in differences(old, strip([("CPU 13 %", "text")]))] == [
+        (5, ["3"])
+    ]
+
+
+def test_wide_letters_are_written_as_whole_rows() -> None:
+    old, new = strip([("\u65e5\u672c x", "text")]), strip([("\u65e5\u672c y", "text")])
+    [(x, segments)] = differences(old, new)
+    assert x == 0
+    assert "".join(s.text for s in segments).startswith("\u65e5\u672c y")
+
+
+def test_a_switch_says_only_what_differs() -> None:
+    def codes(name: str) -> tuple[tuple[str, ...], str, str]:
+        return codes_of(LOOKS.get(name), ColorSystem.TRUECOLOR)
+
+    assert switch(codes("text"), codes("spark")) == "\x1b[38;2;127;178;229m"
+    assert switch(codes("text"), codes("bold")) == "\x1b[1m"
+    assert switch(codes("bold"), codes("text")) == "\x1b[22m"
+    assert switch(codes("text"), ((), "", "")) == "\x1b[0m"
+    assert codes_of(LOOKS.get("warn"), None) == ((), "", "")
