@@ -59,7 +59,8 @@ class ThreadWatch:
                 return ThreadEvent("cold", self._cold_began)
         elif vote.busy:
             self._cold = 0
-        if alone and vote.has_moved:
+        # Threads known from an idle time alone can't speak for those that only now have work.
+        if alone and vote.has_moved and 2 * vote.known >= vote.busy:
             self._moved += 1
             if self._moved == 1:
                 self._began = begins

@@ -142,3 +142,19 @@ def test_a_mark_without_units_has_no_length() -> None:
     (found,) = judged([Mark(T0, T0, "alone")])
     assert found.transient_s is None
     assert found.reading == ()
+
+
+def test_a_thread_known_from_idle_time_alone_raises_nothing_when_the_load_begins() -> None:
+    idle = [
+        ThreadRow(-2.0, 0.0, "worker", 70.0, 0.58, 1.76, 1.83, 3.83),
+        ThreadRow(-2.0, 0.0, "client", 3.0, 0.9, 1.3, 1.1, 1.2),
+    ]
+    load = [
+        ThreadRow(0.0, 20.0, "worker", 1500, 0.0, 3.2, 1.3, 2.8),
+        ThreadRow(0.0, 20.0, "client", 280, 0.0, 4.2, 1.3, 4.4),
+        ThreadRow(0.0, 20.0, "dispatch", 620, 0.0, 4.0, 1.3, 3.2),
+    ]
+    engine = Engine(Criteria(), SessionFacts())
+    engine.feed(session([(T0, "load", [], [*idle, *load])]))
+    engine.finish()
+    assert engine.get() == ()
