@@ -61,12 +61,10 @@ class BulkReader:
     def _read_block(self, block: bytes, out: list[Batch | ParsedRecord]) -> None:
         stream = self._stream
         if self._last is not None:
-            count = block.count(b"\n")
-            first = stream.line + 1
-            batch = self._last.read(block, range(first, first + count), is_shape_known=False)
+            batch = self._last.read(block, stream.line + 1)
             if batch is not None:
-                batch.source, batch.members = Lines(block, stream.line, stream.offset), range(count)
-                stream.account(count, len(block), batch.template.record.source)
+                batch.source, batch.members = Lines(block, stream.line, stream.offset), range(len(batch))
+                stream.account(len(batch), len(block), batch.template.record.source)
                 out.append(batch)
                 return
         self._last = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from json.encoder import encode_basestring_ascii as quoted
 from typing import Final
 
@@ -35,7 +36,7 @@ def json_lines(items: list[Batch | ParsedRecord]) -> bytes:
     """What a bulk reader gave for a block as lines of JSON, in the order of the log's lines."""
     last = 0
     for item in items:
-        lines = item.lines if isinstance(item, Batch) else (item.line,)
+        lines: Sequence[int] = item.lines if isinstance(item, Batch) else (item.line,)
         if lines[0] < last:
             return _interleaved(items)
         last = lines[-1]
@@ -96,7 +97,7 @@ def batch_lines(batch: Batch) -> bytes:
     return b"".join(parts)
 
 
-def _line_numbers(lines: range | list[int]) -> list[list[bytes]]:
+def _line_numbers(lines: Sequence[int]) -> list[list[bytes]]:
     """Line numbers as text, in one column or (thousands, rest) in two."""
     if not isinstance(lines, range):
         return [[b"%d" % line for line in lines]]

@@ -23,6 +23,10 @@ from livemon.parse.record import ParsedRecord
 
 DIGITS: Final = b"0123456789"
 _NUMBERS_ONLY: Final = bytes(c if c in b"0123456789." else 32 for c in range(256))
+_SAFE_INTEGER_DIGITS: Final = 7
+"""A number of ms with so many digits before the dot is below the ceiling."""
+_ZEROS: Final = bytes(48 if c in b"0123456789" else c for c in range(256))
+_LONG: Final = b"0" * (_SAFE_INTEGER_DIGITS + 1)
 _FIRST_TWO: Final = itemgetter(slice(0, 2))
 _ZERO: Final = 48
 _DOT: Final = 46
@@ -34,8 +38,6 @@ _LINE = re.compile(
 )
 _PAIR = re.compile(rb"([A-Za-z_][\w.\-]{0,80})= {0,8}([\w.+\-/]{1,120})")
 _MS = re.compile(rb"(\d+(?:\.\d+)?)(?:ms)?")
-_SAFE_INTEGER_DIGITS: Final = 7
-"""A number of ms with so many digits before the dot is below the ceiling."""
 _MAX_EXACT_NS: Final = b"9007199254740991"
 """Largest integer a double holds exactly: below it a decimal text of seconds is the quotient itself."""
 
@@ -91,7 +93,7 @@ class Batch:
     """Records of one shape as columns of text; they are what the long way would give."""
 
     template: Template
-    lines: range | list[int]
+    lines: Sequence[int]
     """Numbers of the physical lines."""
     columns: list[list[bytes]]
     """Texts of the shape's numbers; one list for each of ``template.columns``."""
@@ -181,6 +183,8 @@ class Template:
             for pair in _PAIR.finditer(line, match.start(group), match.end(group)):
                 self._take_pair(pair, stages if group == "pairs" else {}, place, roles)
         self.columns = roles
+        self._decoration = [n for n, c in enumerate(roles) if c.role in ("same", "free")]
+        self._merged = self._merge()
         self.t_column = next((n for n, c in enumerate(roles) if c.role == "t"), None)
         self.unit_column = next((n for n, c in enumerate(roles) if c.role == "unit"), None)
         self.stage_names = [name for name, _ in record.stages]
@@ -192,7 +196,7 @@ class Template:
         self.fields = [(key, value, by_field.get(key)) for key, value in record.fields]
         if len(dict(record.fields)) != len(record.fields):
             raise ValueError("a field twice")
-        batch = self.read(line + b"\n", range(record.line, record.line + 1))
+        batch = self.read(line + b"\n", record.line)
         if batch is None:
             raise ValueError("the template does not read its own line")
         batch.source, batch.members = Lines(line + b"\n", record.line - 1, record.offset), range(1)
@@ -206,6 +210,18 @@ class Template:
             return cls(line, record)
         except ValueError:
             return None
+
+    def _merge(self) -> tuple[list[bytes], Sequence[int]]:
+        """Constants with the numbers that are mere decoration put into them, and the columns that are left."""
+        constants = [self.constants[0]]
+        varying = []
+        for n, what in enumerate(self.columns):
+            if what.role in ("same", "free"):
+                constants[-1] += self.tokens[n] + self.constants[n + 1]
+            else:
+                varying.append(n)
+                constants.append(self.constants[n + 1])
+        return constants, varying
 
     def _constants(self, line: bytes, spans: list[tuple[int, int]]) -> list[bytes]:
         constants = []
@@ -237,44 +253,59 @@ class Template:
             elif pair[2].isdigit() and (key, pair[2].decode()) in self.record.fields:
                 roles[at] = Column("field", key)
 
-    def read(self, block: bytes, lines: range | list[int], *, is_shape_known: bool = True) -> Batch | None:
+    def read(self, block: bytes, lines: list[int] | int) -> Batch | None:
         """The block's records, if every line of it is of this shape.
 
         Args:
             block: Whole lines with their newlines.
-            lines: Their numbers.
-            is_shape_known: Whether the caller grouped the lines by their shape already.
+            lines: Their numbers, if the caller grouped them by their shape; or the number of the first
+                of lines that follow each other and may be anything.
         """
-        n = len(lines)
         width = len(self.columns)
         tokens = block.translate(_NUMBERS_ONLY).split()
-        if len(tokens) != width * n:
+        n, rest = divmod(len(tokens), width)
+        if rest or not n or (not isinstance(lines, int) and n != len(lines)):
             return None
         columns = [tokens[i::width] for i in range(width)]
-        step = 2 * width + 1
-        parts: list[bytes] = [b""] * (step * n)
-        for i, constant in enumerate(self.constants):
-            parts[2 * i :: step] = [constant] * n
-        for i, column in enumerate(columns):
-            parts[2 * i + 1 :: step] = column
-        if b"".join(parts) != block:
+        if self._rebuilt(columns, n) != block:
             return None
-        if not is_shape_known and block.translate(None, DIGITS) != (self.shape + b"\n") * n:
-            return None
-        for i, what in enumerate(self.columns):
-            if not self._is_valid(i, what, columns[i], block):
+        numbers: Sequence[int]
+        if isinstance(lines, int):
+            if block.translate(None, DIGITS) != (self.shape + b"\n") * n:
                 return None
-        return Batch(self, lines, columns)
+            numbers = range(lines, lines + n)
+        else:
+            numbers = lines
+        # A stamp has many digits; without one a look at the whole block tells that no duration has.
+        are_short = self.t_column is None and _LONG not in block.translate(_ZEROS)
+        for i, what in enumerate(self.columns):
+            if not self._is_valid(i, what, columns[i], block, are_short):
+                return None
+        return Batch(self, numbers, columns)
 
-    def _is_valid(self, index: int, what: Column, column: list[bytes], block: bytes) -> bool:
+    def _rebuilt(self, columns: list[list[bytes]], n: int) -> bytes:
+        """The text that constants and columns make; numbers that never vary count as constants."""
+        constants: list[bytes] = self.constants
+        varying: Sequence[int] = range(len(columns))
+        if self._decoration and all(columns[i].count(self.tokens[i]) == n for i in self._decoration):
+            constants, varying = self._merged
+        step = 2 * len(varying) + 1
+        parts: list[bytes] = [b""] * (step * n)
+        for i, constant in enumerate(constants):
+            parts[2 * i :: step] = [constant] * n
+        for i, at in enumerate(varying):
+            parts[2 * i + 1 :: step] = columns[at]
+        return b"".join(parts)
+
+    def _is_valid(self, index: int, what: Column, column: list[bytes], block: bytes, are_short: bool) -> bool:
         """Whether a column holds what the long way would read as it read its first value."""
         role = what.role
         first = self.tokens[index]
         if role == "stage":
             has_dot = b"." in first
-            if has_dot and b"." + self.constants[index + 1] in block:
+            if has_dot and self._has_open_end(index, block):
                 return False
-            return _are_durations(column, has_dot=has_dot)
+            return _are_durations(column, has_dot=has_dot, are_short=are_short)
         if role == "same":
             return column.count(first) == len(column)
         if role == "t":
@@ -284,12 +315,19 @@ class Template:
             return longest < 16 or max(column) <= _MAX_EXACT_NS
         return role == "free" or max(map(len, column)) <= 40
 
+    def _has_open_end(self, index: int, block: bytes) -> bool:
+        """Whether a number of the column ends with its dot."""
+        end = b"." + self.constants[index + 1]
+        if index + 1 < len(self.columns):
+            return end in block
+        return block.endswith(end) or end + self.constants[0] in block
 
-def _are_durations(column: list[bytes], *, has_dot: bool) -> bool:
+
+def _are_durations(column: list[bytes], *, has_dot: bool, are_short: bool) -> bool:
     """Whether all are numbers below the ceiling, without a leading dot or zeros: what JSON allows, too."""
-    longest = max(map(len, column))
     # With a dot, a digit follows it: nine characters are at most seven digits before it.
-    if longest > _SAFE_INTEGER_DIGITS + (2 if has_dot else 0) and not all(float(t) <= units.CEILING_MS for t in column):
+    is_long = not are_short and max(map(len, column)) > _SAFE_INTEGER_DIGITS + 2 * has_dot
+    if is_long and not all(float(t) <= units.CEILING_MS for t in column):
         return False
     least = min(column)[0]
     if least != _ZERO:
