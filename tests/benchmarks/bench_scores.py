@@ -79,7 +79,7 @@ def print_tables(scores: dict[str, dict[str, dict[str, float]]]) -> None:
     print("\noversized finalize: reference 66 of 66, no false finding, period 20 of 20, delay P50 3.2 P95 5.0 runs")
     for found in scores["finalize"].values():
         print(
-            f"livemon: recall {found['recall']:.3f} precision {found['precision']:.3f} of {found['findings']} findings, "
+            f"livemon: recall {found['recall']:.3f} precision {found['precision']:.3f} of {found['findings']}, "
             f"dup {found['dup']}, period {found['period']}, delay P50 {found['delay_p50']:.1f} "
             f"P95 {found['delay_p95']:.1f} runs, share of truth {found['share_p50']:.2f}"
         )
