@@ -305,7 +305,7 @@ async def test_mouse_selects_sorts_opens_and_jumps() -> None:
         await pilot.click(offset=(lines(app)[header].index("wait %") + 2, header))
         await settle(app, pilot)
         assert app.settings.sort == "wait_percent"
-        await pilot.click(offset=(11, 4))
+        await pilot.click(offset=(12, 4))
         await settle(app, pilot)
         assert at_s(app) < 2
         row = next(y for y, line in enumerate(lines(app)) if "tokenizer" in line)

@@ -13,7 +13,7 @@ from livemon.ui.render.numbers import Stamps, duration
 from livemon.ui.render.scale import SHARE
 from livemon.ui.render.spark import end_cell, spark
 
-LABEL = 10
+LABEL = 11
 """Cells of the label on the left of each line."""
 
 
