@@ -152,7 +152,7 @@ def streams(draw: st.DrawFn) -> list[Sample]:
     return out
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(stream=streams(), edges=st.lists(st.integers(0, 40), max_size=4))
 def test_no_stream_makes_the_engine_raise_and_cuts_do_not_matter(stream: list[Sample], edges: list[int]) -> None:
     whole, engine = cut(stream, [])
@@ -166,7 +166,7 @@ def test_no_stream_makes_the_engine_raise_and_cuts_do_not_matter(stream: list[Sa
             assert finding.end_ns is None or finding.start_ns <= finding.end_ns <= last
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     start=st.floats(9, 14),
     length=st.floats(0.6, 4),
