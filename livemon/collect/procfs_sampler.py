@@ -274,6 +274,7 @@ class ProcSampler:
         out.append(self._info(thread, now_ns))
         if self._table.descriptor_of(thread) >= 0:
             self._table.add(thread, stat, reading)
+            self._facts.meet(thread)
             if not process.is_self:
                 self._counters.add(thread)
         else:

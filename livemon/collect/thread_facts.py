@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 
 from livemon.collect.procfs import read_file
 from livemon.collect.procfs_table import Thread, ThreadTable
@@ -12,6 +13,8 @@ _ROUND_NS = 5_000_000_000
 """Each thread's facts are read once in this time."""
 _BATCH = 16
 """Threads that are looked at together: few small looks cost more than one, a big one delays its tick."""
+_NAMED_BY_NS = 700_000_000
+"""Threads name themselves after they start: a new one gets a look of its own after this time."""
 
 
 class SlowFacts:
@@ -19,10 +22,18 @@ class SlowFacts:
 
     def __init__(self, interval_ns: int, *, is_real: bool) -> None:
         self._share = interval_ns / _ROUND_NS
+        self._naming_ticks = max(1, round(_NAMED_BY_NS / interval_ns))
+        self._ticks = 0
+        self._new: deque[tuple[int, Thread]] = deque()
+        """Threads that are new, each with the tick of its look."""
         self._owed = 0.0
         self._next = 0
         self._is_real = is_real
         self._formatted: dict[frozenset[int], str] = {}
+
+    def meet(self, thread: Thread) -> None:
+        """A new thread: it may still be named after the one that started it."""
+        self._new.append((self._ticks + self._naming_ticks, thread))
 
     def affinity(self, thread: Thread) -> str | None:
         """CPUs it may run on as a list; ``None`` if that can't be read."""
@@ -39,12 +50,19 @@ class SlowFacts:
 
     def is_due(self, table: ThreadTable) -> bool:
         """Whether enough threads are owed a look; call once a tick."""
+        self._ticks += 1
         self._owed = min(self._owed + len(table) * self._share, len(table))
-        return self._owed >= min(_BATCH, len(table))
+        return self._owed >= min(_BATCH, len(table)) or (bool(self._new) and self._new[0][0] <= self._ticks)
 
     def next_changed(self, table: ThreadTable) -> list[Thread]:
         """Read the threads that are owed a look; returns those with a changed fact."""
         changed = []
+        for _ in range(_BATCH):
+            if not self._new or self._new[0][0] > self._ticks:
+                break
+            _, thread = self._new.popleft()
+            if thread.position >= 0 and self._update(thread):  # else it has ended
+                changed.append(thread)
         while self._owed >= 1 and table.threads:
             self._owed -= 1
             self._next = (self._next + 1) % len(table)

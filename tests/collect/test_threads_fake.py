@@ -221,6 +221,20 @@ def test_facts_that_change_are_told_within_their_round(machine: FakeMachine, ope
     assert [(info.index, info.name) for info in infos] == [(1, "renamed")]
 
 
+def test_new_threads_get_their_own_name_within_a_second(machine: FakeMachine, open_run: Opener) -> None:
+    run = open_run()
+    for _ in range(20):
+        run.tick()
+    for tid in range(100, 140):
+        machine.thread(7, tid, "python3", schedstat=(1, 0, 1))
+    run.tick()
+    for tid in range(100, 139):
+        machine.thread(7, tid, f"worker-{tid}", schedstat=(1, 0, 1))
+    machine.end_thread(7, 139)
+    infos = [info for _ in range(11) for info in of(ThreadInfo, run.tick())]
+    assert {info.name for info in infos} == {f"worker-{tid}" for tid in range(100, 139)}
+
+
 def test_hostile_names_come_through_escaped(machine: FakeMachine, open_run: Opener) -> None:
     machine.thread(7, 9, b") S 1 \xff\x1b[2J")
     run = open_run()
