@@ -138,7 +138,7 @@ def first_paint(rounds: int = 5) -> None:
                 if name == "first frame of a session":
                     run, words = scripted(120, 40), b"dispatch"
                 elif name == "first paint":
-                    run, words = scripted(120, 40, SCRIPTED_OPEN="9"), b"cancels"
+                    run, words = scripted(120, 40, SCRIPTED_OPEN="9"), b" livemon"
                 else:
                     run, words = Run([sys.executable, script.name], 120, 40), b"hello world"
                 run.read(20, words)

@@ -9,29 +9,15 @@ from __future__ import annotations
 import os
 import sys
 import time
+from typing import TYPE_CHECKING
 
 from livemon.model.errors import LivemonError
-from livemon.model.snapshot import ViewSource
 from livemon.ui.app import run_app
 from livemon.ui.settings import Progress, Settings
-from tests.ui.scripted import ScriptedSource
 
-
-class Growing(ScriptedSource):
-    """Its end moves with the clock, in steps of a tick."""
-
-    def __init__(self, **options: object) -> None:
-        super().__init__(is_live=True, **options)  # type: ignore[arg-type]
-        self._t0 = time.monotonic()
-        self._end0 = float(os.environ.get("SCRIPTED_END", "120"))
-        self._crash_s = float(os.environ.get("SCRIPTED_CRASH", "0"))
-
-    def poll(self) -> bool:
-        elapsed = time.monotonic() - self._t0
-        if self._crash_s and elapsed > self._crash_s:
-            raise RuntimeError("scripted failure")
-        self.end_s = self._end0 + round(elapsed, 1)
-        return super().poll()
+if TYPE_CHECKING:
+    from livemon.model.snapshot import ViewSource
+    from tests.ui.scripted import ScriptedSource
 
 
 def main() -> int:
@@ -40,6 +26,10 @@ def main() -> int:
     opening_s = float(os.environ.get("SCRIPTED_OPEN", "0"))
 
     def make() -> ScriptedSource:
+        # Imported here, as a real session is: the first paint must not wait for it.
+        from tests.ui.growing import Growing
+        from tests.ui.scripted import ScriptedSource
+
         return Growing(threads=threads) if is_live else ScriptedSource(threads=threads)
 
     def load(progress: Progress) -> ViewSource:

@@ -52,7 +52,9 @@ class BaseScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         """The canvas."""
-        yield Canvas(self.app.looks, self.app.glyphs)
+        canvas = Canvas(self.app.looks, self.app.glyphs)
+        canvas.compose_rows = self.rows
+        yield canvas
 
     @property
     def canvas(self) -> Canvas:

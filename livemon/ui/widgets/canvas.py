@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -108,6 +108,8 @@ class Canvas(Widget):
         self._rows: list[Row] = []
         self._strips: list[Strip] = []
         self._shape = (0, 0)
+        self.compose_rows: Callable[[int, int], list[Row]] | None = None
+        """Makes the rows of a size, when it is painted before ``show`` was called for that size."""
         self.painted_cells = 0
         """Cells written since the start; tests hold the screens to it."""
 
@@ -118,8 +120,7 @@ class Canvas(Widget):
         if cells <= 0 or height <= 0:
             return
         is_whole = shape != self._shape
-        wanted = list(rows[:height])
-        wanted += [((), "")] * (height - len(wanted))
+        wanted = filled(rows, height)
         before = self._rows
         pieces: list[tuple[int, int, list[Segment]]] = []
         strips = [] if is_whole else self._strips
@@ -171,11 +172,21 @@ class Canvas(Widget):
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """The strips inside ``crop`` as they are; blank where nothing was shown yet."""
+        if self._shape != (self.size.width, self.size.height) and self.compose_rows is not None:
+            # The first paint of a size already shows everything, instead of a blank screen and then everything.
+            self._shape = (self.size.width, self.size.height)
+            self._rows = filled(self.compose_rows(*self._shape), self.size.height)
+            self._strips = [self._strip(row, self.size.width) for row in self._rows]
         blank = self._looks.get("")
         strips = self._strips[crop.y : crop.bottom]
         if crop.x or crop.width != self._shape[0]:
             strips = [strip.crop_extend(crop.x, crop.right, blank) for strip in strips]
         return strips + [Strip.blank(crop.width, blank)] * (crop.height - len(strips))
+
+
+def filled(rows: Sequence[Row], height: int) -> list[Row]:
+    """Exactly ``height`` rows: cut, or with blank ones below."""
+    return [*rows[:height], *([((), "")] * (height - len(rows)))]
 
 
 def differences(old: Strip, new: Strip) -> list[tuple[int, list[Segment]]]:
