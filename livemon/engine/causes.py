@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from statistics import median
 
 from livemon.engine.machine_pressure import Rates
-from livemon.engine.thread_figures import Witness
+from livemon.engine.thread_figures import Witness, newly_busy
+from livemon.engine.thread_work import CPU
 from livemon.model.criteria import Causes
-from livemon.model.findings import CAUSES, Cause, Verdict
+from livemon.model.findings import CAUSE_WORDS, CAUSES, Cause, Verdict
 
 PRIMARY: tuple[str, ...] = (
     "placement",
@@ -35,6 +36,8 @@ _FAULTS_PER_S = 10.0
 _HOPS_PER_S = 5.0
 _TIMES = 3.0
 _QUICK_SLOWDOWN = 1.2
+_EXPLAINS = 0.1
+"""CPU time that grew by less than this part of what the units lost is not where the time went."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,8 @@ class Scene:
     has_threads: bool
     is_cold: bool = False
     """No healthy state was known when it began."""
+    lost_ms: float | None = None
+    """What a slow unit took longer than usual, on average."""
 
 
 def _cause(
@@ -83,7 +88,7 @@ def _weighed(found: list[Witness], figure: str) -> tuple[float | None, float | N
     for witness in found:
         during, reference = getattr(witness.during, figure), getattr(witness.reference, figure)
         if during is not None and reference is not None:
-            weight = witness.during.work[0]
+            weight = witness.during.work[CPU]
             sums = [sums[0] + weight, sums[1] + weight * during, sums[2] + weight * reference]
     return (sums[1] / sums[0], sums[2] / sums[0]) if sums[0] else (None, None)
 
@@ -94,7 +99,7 @@ def _majority(voters: list[Witness], yes: list[Witness]) -> bool:
         return False
     if len(yes) >= _MOSTLY * len(voters):
         return True
-    weight = sum(witness.during.work[0] for witness in yes) / sum(witness.during.work[0] for witness in voters)
+    weight = sum(witness.during.work[CPU] for witness in yes) / sum(witness.during.work[CPU] for witness in voters)
     return len(yes) >= 2 and weight >= 0.75
 
 
@@ -189,7 +194,8 @@ class CauseBench:
             return missing
         voters = [w for w in self._known if w.ratio("fast_cycles_per_ns") is not None]
         if not voters:
-            reason = "no cycles counted on fast cores in the episode"
+            is_counted = any(w.during.cycles_per_ns is not None for w in self._scene.witnesses)
+            reason = "no cycles counted on fast cores in the episode" if is_counted else "cycles are not counted here"
             return _cause("cycle_rate", "unknown", reason)
         low = [w for w in voters if (w.ratio("fast_cycles_per_ns") or 1.0) <= self._c.cycle_rate_ratio]
         shown = low if _majority(voters, low) else voters
@@ -245,6 +251,9 @@ class CauseBench:
                 for w in self._known
                 if _waits_more(w.during.run_delay_share or 0, w.reference.run_delay_share or 0, c.run_delay_points)
             )
+            for busy in newly_busy(self._scene.witnesses, names)[:2]:
+                took = _number(busy.during.cpu_ms_per_unit), _number(busy.reference.cpu_ms_per_unit)
+                evidence += f"; {busy.name} took {took[0]} ms of CPU per unit against {took[1]}"
             return _cause("off_cpu", "applies", evidence, delay[0], delay[1], names or self._names)
         if cpu is None or slowdown is None:
             reason = (
@@ -257,10 +266,15 @@ class CauseBench:
         ratio, during, reference, source = cpu
         # With a small slowdown, flat means flatter: half of it on a log scale.
         flat = ratio <= min(c.off_cpu_ratio, slowdown**0.5) and slowdown >= _QUICK_SLOWDOWN
+        lost = self._scene.lost_ms
+        if not flat and lost is not None and lost > 0:
+            flat = during - reference <= _EXPLAINS * lost
         evidence = (
             f"CPU per unit {_number(during)} ms against {_number(reference)} ms ({ratio:.2f} times, {source}) "
             f"while stages took {slowdown:.2f} times as long"
         )
+        if lost is not None:
+            evidence += f", {_number(lost)} ms a slow unit"
         return _cause("off_cpu", "applies" if flat else "ruled_out", evidence, during, reference, self._names)
 
     def _rates(self, *names: str) -> tuple[float | None, float | None]:
@@ -362,12 +376,17 @@ def does_not_show(scene: Scene, causes: tuple[Cause, ...], primary: str | None) 
     elif primary in {"cycle_rate", "ipc"}:
         out.append("what lowered the rate: power limits, temperature, or other work on the machine")
     elif primary == "off_cpu":
-        out.append("who ran instead, or what was waited for")
+        verdicts = {cause.cause: cause for cause in causes}
+        if verdicts["blocked"].verdict != "ruled_out":
+            out.append("what was waited for")
+        if verdicts["blocked"].verdict != "applies":
+            found = newly_busy(scene.witnesses, verdicts["off_cpu"].threads)
+            out.append(f"who {'else ran' if found else 'ran instead'}: only watched processes are seen")
     elif primary is None:
         out.append("the cause: nothing that was measured explains it")
     if scene.is_estimated and scene.tells_placement:
         out.append("exact placement: the core class is estimated from the last CPU seen at each sample")
     unknown = [cause.cause for cause in causes if cause.verdict == "unknown"]
     if unknown:
-        out.append("whether these played a part: " + ", ".join(unknown))
+        out.append("whether these played a part: " + ", ".join(CAUSE_WORDS.get(name, name) for name in unknown))
     return tuple(out)

@@ -218,6 +218,7 @@ class Episode:
             is_estimated=threads.is_estimated,
             has_threads=bool(names),
             is_cold=self.is_cold,
+            lost_ms=self.cost_ns / 1e6 / self.slow_units if self.slow_units and not self.is_cold else None,
         )
         bench = CauseBench(scene, criteria.causes)
         causes = bench.get()

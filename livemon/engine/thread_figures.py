@@ -28,6 +28,9 @@ _LEAST_CPU_NS = 1_000_000
 """CPU time in the episode below which a thread is no witness."""
 _LEAST_PART = 0.01
 _SHOWN = 12
+_NEWLY_BUSY_PART = 0.25
+"""Part of all CPU time in the episode from which a thread that took far less before is named."""
+_NEWLY_BUSY_TIMES = 3.0
 
 
 def quotient(over: float, under: float) -> float | None:
@@ -130,6 +133,19 @@ def witnesses(
             bool(known[k]),
         )
         for k in order
+    ]
+
+
+def newly_busy(found: list[Witness], waiting: tuple[str, ...]) -> list[Witness]:
+    """Threads with much of the episode's CPU time that took far less before; those that waited left out."""
+    least = _NEWLY_BUSY_PART * sum(w.during.work[CPU] for w in found)
+    return [
+        w
+        for w in found
+        if w.name not in waiting
+        and w.during.work[CPU] >= least
+        and (before := w.reference.cpu_ms_per_unit) is not None
+        and (w.during.cpu_ms_per_unit or 0.0) >= _NEWLY_BUSY_TIMES * before
     ]
 
 

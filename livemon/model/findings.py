@@ -25,7 +25,24 @@ CAUSES: tuple[str, ...] = (
     "device",
     "completion_path",
 )
-"""Every hypothesis an episode is tested against, in the order of the second seed's logic."""
+"""Every hypothesis an episode is tested against, in the order in which they are tested."""
+
+CAUSE_WORDS: dict[CauseName, str] = {
+    "placement": "placement",
+    "cycle_rate": "low cycle rate",
+    "ipc": "low IPC",
+    "off_cpu": "off the CPU",
+    "throttled": "cgroup throttling",
+    "steal": "stolen by the hypervisor",
+    "softirq": "interrupts on its CPU",
+    "migrations": "migrations",
+    "page_faults": "page faults",
+    "blocked": "blocked (lock, I/O, GIL)",
+    "more_work": "more work per unit",
+    "device": "slower device",
+    "completion_path": "late completion",
+}
+"""The hypotheses for people, in a word or three."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from livemon.engine.causes import CauseBench, Scene
+from livemon.engine.causes import CauseBench, Scene, does_not_show
 from livemon.engine.host_baseline import NAT, KindBaseline
 from livemon.engine.host_cusum import Cusum
 from livemon.engine.host_order import LateBursts, StateClock
@@ -193,6 +193,32 @@ def test_more_instructions_are_more_work() -> None:
     assert said["more_work"] == "applies"
     assert said["ipc"] == said["cycle_rate"] == said["placement"] == "ruled_out"
     assert bench.primary() == "more_work"
+
+
+def test_threads_that_became_busy_while_others_waited_are_named() -> None:
+    waits = Witness("dispatch", side(cpu=2e8, delay=8e8, delay_cpu=2e8), side(cpu=2e8, delay=1e8, delay_cpu=2e8), True)
+    busy = Witness("compactor", side(cpu=9e8, delay=9e8, delay_cpu=9e8), side(), False)
+    found = scene([waits, busy])
+    bench = CauseBench(found, CauseCriteria())
+    causes = bench.get()
+    said = {cause.cause: cause for cause in causes}
+    assert said["off_cpu"].verdict == "applies"
+    assert said["off_cpu"].threads == ("dispatch",)
+    assert "compactor took" in said["off_cpu"].evidence
+    assert any("who else ran" in text for text in does_not_show(found, causes, bench.primary()))
+    alone = scene([waits])
+    causes = CauseBench(alone, CauseCriteria()).get()
+    assert any("who ran instead" in text for text in does_not_show(alone, causes, "off_cpu"))
+
+
+def test_cpu_time_too_small_to_explain_the_loss_is_time_off_the_cpu() -> None:
+    # The CPU time per unit doubles because a background thread runs by the clock; the units slept.
+    during, before = side(cpu=3e7, delay=1e7, delay_cpu=3e7), side(cpu=1.5e7, delay=5e6, delay_cpu=1.5e7)
+    known = [witness("python3", during, before)]
+    said = {cause.cause: cause for cause in CauseBench(scene(known, lost_ms=28.0), CauseCriteria()).get()}
+    assert said["off_cpu"].verdict == said["blocked"].verdict == "applies"
+    said = {cause.cause: cause for cause in CauseBench(scene(known, lost_ms=0.4), CauseCriteria()).get()}
+    assert said["off_cpu"].verdict == said["blocked"].verdict == "ruled_out"
 
 
 def test_lower_ipc_on_other_cores_is_not_told_from_contention() -> None:
