@@ -72,7 +72,7 @@ WEB: Final[tuple[Format, ...]] = (
         "uWSGI request lines",
         "[pid: 81|app: 0|req: 3/3] 127.0.0.1 () {34 vars in 617 bytes} [Sun Mar 13 22:49:15 2016] GET /x => generated 215 bytes in 68 micros",
         ("=> generated ",),
-        rf"(?:\[pid: (?P<pid>\d{{1,10}})\|app: [^|]*\|req: (?P<unit>[\d/]+)\])?.*\] (?P<stage>[A-Z]{{3,10}}) (?P<path>\S+) => generated -?\d+ bytes in "
+        r"\] (?P<stage>[A-Z]{3,10}) (?P<path>\S{1,2000}) => generated -?\d+ bytes in "
         rf"(?P<value__u>{N}) (?P<u>msecs|micros|secs)\b",
     ),
     Format(

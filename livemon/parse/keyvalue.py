@@ -32,6 +32,7 @@ _IDS_IN_TEXT: Final = tuple(
         ("iteration", r"\biteration[: ] *(\d+)\b"),
         ("RequestId: ", r"\bRequestId: ([0-9a-fA-F-]{36})"),
         (" -- ", r"\b([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\b"),
+        ("|req: ", r"\|req: ([\d/]{1,40})\]"),
         ("Trace[", r"\bTrace\[(\d+)\]"),
         ("traceID=", r"\btraceID=(\w+)"),
     )

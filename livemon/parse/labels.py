@@ -46,7 +46,6 @@ _STOP_WORD = re.compile(
     r"(?:^|\s)(?:(?:at|with|for|from|to|on|by|into|over|using|after|before|within|took|takes|per|of)(?=\s|$)|\S*[\d\"'/\\#=<>{}@.]\S*)"
 )
 _ODD_WORD = re.compile(r"(?:^|\s)(?:\S*[\d\"'/\\#=<>{}@]\S*|\w+\.\w+\.\S*)")
-_ODD_AT_START = re.compile(r"^(?:\S*[\d\"'/\\#=<>{}@]\S*\s+)+(?=[A-Za-z])")
 _LAST_GROUP = re.compile(r"\s\([^()]{0,200}\)\s*$")
 _EDGES: Final = " \t-–—*>.:=([`'\""
 _RATE_AFTER = re.compile(r"\s?(?:per\b|/|at \d|ago\b|left\b|remaining\b|timeout\b|exceeded\b|[-–—] ?[\d.]|±|\.\.)")
@@ -190,7 +189,7 @@ def _name(text: str, draft: Draft, *, is_prose: bool = False) -> str:
         if draft.unit is None:
             draft.unit = found[1]
         words = words[: found.start()]
-    words = _ODD_AT_START.sub("", words)
+    words = _without_odd_start(words)
     stop = (_STOP_WORD if is_prose else _ODD_WORD).search(words)
     if stop and stop.start() > 0:
         words = words[: stop.start()]
@@ -200,6 +199,15 @@ def _name(text: str, draft: Draft, *, is_prose: bool = False) -> str:
     return words if words.isalpha() or (len(words) > 1 and words[0].isalpha()) else ""
 
 
+def _without_odd_start(words: str) -> str:
+    """Without the addresses, ids and numbers that stand before the first plain word."""
+    rest = words
+    while rest and _ODD.intersection(head := rest.partition(" ")[0]):
+        rest = rest[len(head) :].lstrip()
+    return rest if rest[:1].isalpha() else words
+
+
+_ODD: Final = frozenset("0123456789\"'/\\#=<>{}@")
 _PROSE_CLAUSE = re.compile(r"(?:[:;|\]\)>]|\.)\s|[|;\t(]|(?:^|\s)[-–—]+\s")
 _ATTRIBUTE = re.compile(r"^\W*[A-Za-z][A-Za-z ]{0,40} (?:\S*[\d\"']\S*)\s*$")
 

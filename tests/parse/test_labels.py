@@ -1,7 +1,7 @@
 """Prose, where asked for: what names a number, and what keeps it from being a stage."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from livemon.parse.options import ParseOptions
@@ -110,6 +110,7 @@ def test_the_format_labels_reads_prose_alone() -> None:
     assert stages("took=17ms", only) == {} or "took" in stages("took=17ms", only)
 
 
+@settings(deadline=None)
 @given(
     st.from_regex(
         r"[A-Za-z]{2,9}( [A-Za-z0-9#/]{1,6}){0,3}( took|:| =| in) [0-9]{1,4}(\.[0-9]{1,3})? (ms|s|us)", fullmatch=True
