@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from livemon.engine.host_baseline import CLIP, CLIP_ALONE, CLIP_DOWN, FASTER, NAT, WAYS, KindBaseline
 from livemon.engine.host_units import Kind, Units
-from livemon.engine.logbins import Ints, fine_bins, fine_of_ratio
+from livemon.engine.logbins import Ints, fine_bins, fine_of_ratio, value_of
 from livemon.engine.unit_sizes import APART
 from livemon.model.criteria import HostSlow
 
@@ -105,6 +105,15 @@ class EvidenceMaker:
         """Whether a kind's warm-up is over."""
         c = self._criteria
         return self.baselines[kind].learned >= (c.low_rate_warmup_units if self.is_low_rate else c.warmup_units)
+
+    def healthy_ms(self, stage: str, kinds: list[Kind], block: Block) -> dict[int, float]:
+        """Healthy median of a stage for the kinds of a block that have it and are past their warm-up, ms."""
+        found = {}
+        for k in block.kinds:
+            column = kinds[k].names.index(stage) if stage in kinds[k].names else -1
+            if column in self.columns[k] and self.is_ready(k):
+                found[k] = value_of(float(self.baselines[k].median[self.columns[k].index(column)]))
+        return found
 
     def fine(self, kind: int, units: Units, rows: Ints) -> Ints:
         """Fine bins of the watched columns of some units of one kind."""

@@ -51,8 +51,14 @@ class TransitionWindow:
     def _bin(self, t_ns: int) -> int:
         return (t_ns - self.t0_ns) // self._bin_ns + self.before
 
-    def add_units(self, units: Units, block: Block, kinds: list[Kind], earliest_ns: int) -> None:
-        """Take units (and their evidence, row by row) that were submitted at ``earliest_ns`` or later."""
+    def add_units(
+        self, units: Units, block: Block, kinds: list[Kind], earliest_ns: int, healthy_ms: dict[int, float]
+    ) -> None:
+        """Take units (and their evidence, row by row) that were submitted at ``earliest_ns`` or later.
+
+        ``healthy_ms``: the slow stage's healthy median by kind, where it is known. Where it is above the
+        threshold, the threshold can't tell slow units from healthy ones: the learned baseline does.
+        """
         c = self._c
         number = (units.start - self.t0_ns) // self._bin_ns + self.before
         inside = (number >= 0) & (number < self.bins) & (units.start >= earliest_ns)
@@ -70,8 +76,9 @@ class TransitionWindow:
                 counted[mine] = False
                 continue
             rows = values[units.row[mine]]
-            if c.slow_ms is not None and c.slow_stage in kind.names:
-                slow[mine] = rows[:, kind.names.index(c.slow_stage)] > c.slow_ms
+            threshold = c.slow_ms if c.slow_stage in kind.names else None
+            if threshold is not None and healthy_ms.get(k, 0.0) <= threshold:
+                slow[mine] = rows[:, kind.names.index(c.slow_stage)] > threshold
                 told[mine] = True
             if kind.device:
                 spent = np.rint(rows[:, kind.device] * 1e6).astype(np.int64).sum(axis=1)

@@ -36,7 +36,7 @@ class TransitionStudy:
 
     def __init__(self, criteria: Criteria) -> None:
         self._criteria = criteria
-        self._units: deque[tuple[int, Units, Block]] = deque()
+        self._units: deque[tuple[int, Units, Block, dict[int, float]]] = deque()
         self._ticks: deque[TickWork] = deque()
         self._open: list[TransitionWindow] = []
         self._done: deque[tuple[Transition, WindowFigures]] = deque(maxlen=MOST)
@@ -48,8 +48,8 @@ class TransitionStudy:
         """A mark is a moment to look at."""
         window = TransitionWindow(mark.t_ns, mark.text, self._criteria.transitions)
         earliest = mark.arrival_ns - REACH_NS
-        for _, units, block in self._units:
-            window.add_units(units, block, self.kinds, earliest)
+        for _, units, block, healthy_ms in self._units:
+            window.add_units(units, block, self.kinds, earliest, healthy_ms)
         for tick in self._ticks:
             if tick.middle_ns >= earliest:
                 window.add_tick(tick, len(self.names))
@@ -57,11 +57,11 @@ class TransitionStudy:
         if len(self._open) > MOST:
             self._finish(self._open.pop(0))
 
-    def add_units(self, units: Units, block: Block) -> None:
-        """Units and their evidence, row by row."""
+    def add_units(self, units: Units, block: Block, healthy_ms: dict[int, float]) -> None:
+        """Units, their evidence row by row, and by kind the healthy median of the stage that tells slow ones."""
         for window in self._open:
-            window.add_units(units, block, self.kinds, window.t0_ns - REACH_NS)
-        self._units.append((int(block.arrival[-1]), units, block))
+            window.add_units(units, block, self.kinds, window.t0_ns - REACH_NS, healthy_ms)
+        self._units.append((int(block.arrival[-1]), units, block, healthy_ms))
 
     def add_tick(self, tick: TickWork) -> None:
         """One tick's work."""
@@ -71,7 +71,7 @@ class TransitionStudy:
 
     def new_cell(self, now_ns: int) -> None:
         """A second is over: close windows whose horizon has passed, let go of old units."""
-        rows = sum(len(units) for _, units, _ in self._units)
+        rows = sum(len(units) for _, units, _, _ in self._units)
         while self._units and (self._units[0][0] < now_ns - 2 * REACH_NS or rows > _MOST_UNITS):
             rows -= len(self._units.popleft()[1])
         while self._ticks and self._ticks[0].arrival_ns < now_ns - 2 * REACH_NS:

@@ -122,7 +122,9 @@ class Transitions:
     bin_share: float = _key(0.1, "share of host-slow units from which a bin is slow", "share", 0, 1)
     horizon_s: float = _key(20.0, "window after the mark", "s", 1, 3600)
     slow_stage: str = _key("prepare", "stage whose duration makes a unit host-slow")
-    slow_ms: float | None = _key(0.3, "above this (strictly); false: against the learned baseline", "ms", 0)
+    slow_ms: float | None = _key(
+        0.3, "above this (strictly); false, or above it when healthy: against the learned baseline", "ms", 0
+    )
     only_class: str = _key("", "class of the units that count; empty: all")
     control: str = _key("", "text of the marks that are the control group; empty: none")
     control_max_transient_s: float = _key(1.0, "a control group above this draws no reading", "s", 0, 3600)

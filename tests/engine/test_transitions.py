@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from livemon.engine.engine import Engine
@@ -136,6 +138,17 @@ def test_without_a_threshold_the_learned_healthy_state_tells_slow_units() -> Non
     samples = sorted([*serving.samples(), Mark(ns(12.0), ns(12.0), "m")], key=lambda s: s.arrival_ns)
     assert judged(samples)[0].transient_s == 0.0  # prepare stays below 0.3 ms mostly
     assert judged(samples, criteria)[0].transient_s == 3.0
+
+
+def test_a_threshold_below_the_healthy_state_gives_way_to_the_learned_one() -> None:
+    def slower(_t: float, _number: int, stages: dict[str, float], _r: random.Random) -> None:
+        stages["prepare"] *= 10  # healthy at 1.2 ms: the threshold of 0.3 ms would call every unit slow
+
+    serving = Serving(40, episodes=[Episode(12.0, 15.0)], shape=slower)
+    samples = sorted([*serving.samples(), Mark(ns(12.0), ns(12.0), "m")], key=lambda s: s.arrival_ns)
+    (found,) = judged(samples)
+    assert found.transient_s == 3.0
+    assert [b.host_slow_share for b in found.buckets if b.start_s in (-2.0, 4.0)] == [0.0, 0.0]
 
 
 def test_a_mark_without_units_has_no_length() -> None:

@@ -221,7 +221,8 @@ class HostSlowDetector:
         block.stage[cold] = np.minimum(block.stage[cold], NAT)
         may = ~cold
         self._learning.current.blocks.append((block, may))
-        self.study.add_units(units, block)
+        stage = self._criteria.transitions.slow_stage
+        self.study.add_units(units, block, self._maker.healthy_ms(stage, self._intake.kinds, block))
         self._learning.current.units += len(block)
         if self._first_start is None:
             self._first_start = int(block.start[0])
