@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from livemon.export.document import Block, Bullets, Facts, Heading, Paragraph, Table, Verdict, columns
 from livemon.export.numbers import counted, decimals, duration_s, ms, percent, plain, ratio
 from livemon.export.times import SessionTimes
-from livemon.model.findings import Bucket, Finding, HostSlowTransient, OversizedFinalize
+from livemon.model.findings import CAUSE_WORDS, Bucket, Finding, HostSlowTransient, OversizedFinalize
 from livemon.model.judgement import Judgement
 
 _WORDS = {"applies": "applies", "ruled_out": "ruled out", "unknown": "can't tell"}
@@ -30,17 +30,19 @@ def class_words(class_key: str | None) -> str:
     if class_key == "0/1":
         return "all runs (they show no cycle)"
     if slash and position.isdigit() and period.isdigit():
-        return f"{class_key} (position {position} of the cycle of {period})"
+        return f"{class_key} (position {position} of 0 to {int(period) - 1} in the cycle)"
     return class_key
 
 
 def _oversized_sentence(finding: OversizedFinalize) -> str:
     where = f" of {class_words(finding.class_key)}" if finding.class_key not in (None, "0/1") else ""
     parts = [f"{finding.id} oversized finalize: {finding.stage}{where} takes {ms(finding.p50_ms)} ms (median)"]
+    is_within = finding.budget_ms is not None and finding.p50_ms <= finding.budget_ms
     if finding.budget_ms is not None:
-        parts.append(f"against a budget of {ms(finding.budget_ms)} ms")
+        parts.append(f"{'within its' if is_within else 'against a'} budget of {ms(finding.budget_ms)} ms")
     if finding.ratio_to_device is not None and finding.device_stage is not None:
-        parts.append(f"and {ratio(finding.ratio_to_device)} its device stage {finding.device_stage}")
+        but = "but" if is_within else "and"
+        parts.append(f"{but} {ratio(finding.ratio_to_device)} its device stage {finding.device_stage}")
     sentence = ", ".join(parts)
     if finding.saving_ms_per_step is not None:
         sentence += f"; without it a step would be {ms(finding.saving_ms_per_step)} ms shorter"
@@ -54,20 +56,20 @@ def _transient_sentence(finding: HostSlowTransient, judgement: Judgement, times:
     sentence = f"{finding.id} host-slow transient at {times.text(finding.start_ns)} {still} {duration_s(length)}"
     if finding.slowdown is not None:
         sentence += f": host stages {ratio(finding.slowdown)} as long as before"
-    if finding.primary_cause:
-        sentence += f"; {cause_words(finding.primary_cause)} applies"
+    if finding.primary_words:
+        threads = next((c.threads for c in finding.causes if c.cause == finding.primary_cause), ())
+        more = f" and {len(threads) - 3} more" if len(threads) > 3 else ""
+        sentence += f"; {finding.primary_words}" + (f": {', '.join(threads[:3])}{more}" if threads else "")
     elif any(cause.verdict == "unknown" for cause in finding.causes):
         sentence += "; its cause can't be told"
     if finding.not_recovered_by_5_s:
-        sentence += "; not recovered by t0+5 s"
+        sentence += "; not recovered after 5 s"
     return sentence + "."
 
 
 def cause_words(cause: str) -> str:
     """A cause's name for people."""
-    return {"off_cpu": "waiting for a CPU", "ipc": "IPC", "more_work": "more work", "softirq": "softirq"}.get(
-        cause, cause.replace("_", " ")
-    )
+    return CAUSE_WORDS.get(cause, cause.replace("_", " "))
 
 
 def evidence(finding: Finding, judgement: Judgement, times: SessionTimes) -> Iterator[Block]:
@@ -79,8 +81,9 @@ def evidence(finding: Finding, judgement: Judgement, times: SessionTimes) -> Ite
 
 
 def _facts(finding: Finding, times: SessionTimes) -> Iterator[tuple[str, str]]:
-    end = "ongoing" if finding.end_ns is None else times.text(finding.end_ns)
-    yield "When", f"{times.text(finding.start_ns)} to {end}; detected {times.text(finding.detected_ns)}"
+    start, found = times.text(finding.start_ns), times.text(finding.detected_ns)
+    when = f"since {start}, not over" if finding.end_ns is None else f"{start} to {times.text(finding.end_ns)}"
+    yield "When", f"{when}; detected {found}"
     if isinstance(finding, OversizedFinalize):
         yield "Class", class_words(finding.class_key)
         yield "Stage", f"{finding.stage}, {counted(finding.units, 'unit')}"
@@ -100,13 +103,11 @@ def _facts(finding: Finding, times: SessionTimes) -> Iterator[tuple[str, str]]:
                 ),
             )
         yield "Share", f"{percent(finding.share_of_total)} of {finding.share_denominator or 'the total'}"
-        yield (
-            "What-if",
-            (
-                f"removed altogether: −{ms(finding.saving_ms_per_step)} ms a step; "
-                f"brought to its budget: −{ms(finding.saving_to_budget_ms_per_step)} ms a step"
-            ),
-        )
+        if finding.saving_ms_per_step is not None:
+            what_if = f"removed altogether: −{ms(finding.saving_ms_per_step)} ms a step"
+            if finding.saving_to_budget_ms_per_step:
+                what_if += f"; brought to its budget: −{ms(finding.saving_to_budget_ms_per_step)} ms a step"
+            yield "What-if", what_if
         if finding.evidence:
             yield "Evidence", finding.evidence
         return
@@ -162,6 +163,9 @@ def _transient_tables(finding: HostSlowTransient) -> Iterator[Block]:
 
 
 def _ledger(finding: HostSlowTransient) -> Iterator[Block]:
+    if all(factor is None for row in finding.ledger for _, factor in row.factors):
+        yield Paragraph("No ledger: instructions, IPC and cycle rate, the factors of CPU time, are not known.")
+        return
     names = tuple(dict.fromkeys(name for row in finding.ledger for name, _ in row.factors))
     heads = tuple(f"×{_FACTOR_WORDS.get(name, name)}" for name in names)
     yield Table(

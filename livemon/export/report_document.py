@@ -95,6 +95,8 @@ def _session_facts(judgement: Judgement, times: SessionTimes) -> Iterator[tuple[
     if judgement.steps.period is not None and judgement.steps.period > 1:
         step = f", mean step {ms(judgement.steps.mean_ms)} ms" if judgement.steps.mean_ms is not None else ""
         yield "Cycle", f"{judgement.steps.period} runs a step, {counted(judgement.steps.n, 'step')}{step}"
+    if judgement.findings:
+        yield "Findings", _findings_words(judgement)
     if judgement.blips:
         yield (
             "Blips",
@@ -106,6 +108,27 @@ def _session_facts(judgement: Judgement, times: SessionTimes) -> Iterator[tuple[
     recorded = facts.criteria_sha256
     if recorded and judgement.criteria_sha256 and recorded != judgement.criteria_sha256:
         yield "", f"other than those it was recorded with (sha256 {recorded[:16]}…)"
+
+
+def _findings_words(judgement: Judgement) -> str:
+    """All findings in two figures: time in transients, and what the oversized phases cost a step."""
+    end_ns = judgement.end_ns or 0
+    lengths = [
+        ((f.end_ns if f.end_ns is not None else end_ns) - f.start_ns) / 1e9
+        for f in judgement.findings
+        if f.kind == "host_slow_transient"
+    ]
+    oversized = [f for f in judgement.findings if f.kind == "oversized_finalize"]
+    parts = []
+    if lengths:
+        whole = _duration_s(judgement)
+        share = f" ({percent(min(sum(lengths) / whole, 1.0))} of the session)" if whole else ""
+        parts.append(f"{counted(len(lengths), 'host-slow transient')}, {duration_s(sum(lengths))} in all{share}")
+    if oversized:
+        savings = [f.saving_ms_per_step for f in oversized if f.end_ns is None and f.saving_ms_per_step is not None]
+        saving = f", those not over cost {ms(sum(savings))} ms a step together" if len(savings) > 1 else ""
+        parts.append(f"{counted(len(oversized), 'oversized finalize phase')}{saving}")
+    return "; ".join(parts)
 
 
 def _stages(judgement: Judgement) -> Iterator[Block]:
@@ -132,7 +155,8 @@ def _stages(judgement: Judgement) -> Iterator[Block]:
         yield Table(head, tuple(map(_stage_row, rows)), caption if len(classes) > 1 or class_key is not None else "")
         warmup = max((row.warmup_n for row in rows), default=0)
         if warmup:
-            yield Paragraph(f"{counted(warmup, 'unit')} of warm-up count here, not in baselines and ratios.")
+            counts = "counts" if warmup == 1 else "count"
+            yield Paragraph(f"{counted(warmup, 'unit')} of warm-up {counts} here, not in baselines and ratios.")
 
 
 def _stage_row(row: StageStats) -> tuple[str, ...]:
@@ -176,7 +200,11 @@ def _transitions(judgement: Judgement, times: SessionTimes) -> Iterator[Block]:
     yield Heading("Transitions")
     for row in judgement.transitions:
         length = "" if row.transient_s is None else f"; transient of {plain(row.transient_s, 1)} s by bins of 0.5 s"
-        yield bucket_table(row.buckets, f"“{row.text}” at {times.text(row.t0_ns)} (seconds from it){length}")
+        where = f"“{row.text}” at {times.text(row.t0_ns)}"
+        if row.buckets:
+            yield bucket_table(row.buckets, f"{where} (seconds from it){length}")
+        else:
+            yield Paragraph(f"{where}: nothing was observed around it.")
 
 
 def _gaps(judgement: Judgement, times: SessionTimes) -> Iterator[Block]:
@@ -188,7 +216,9 @@ def _gaps(judgement: Judgement, times: SessionTimes) -> Iterator[Block]:
     ]
     if len(judgement.gaps) > 100:
         items.append(f"{len(judgement.gaps) - 100:,} more gaps")
-    items += [f"{row.source}: {row.count:,} {row.unit} lost: {row.reason}" for row in judgement.losses]
+    items += [
+        f"{row.source.removesuffix(':unseen')}: {row.count:,} {row.unit} lost: {row.reason}" for row in judgement.losses
+    ]
     if judgement.malformed:
         items.append(f"{counted(judgement.malformed, 'malformed timing line')} counted and not read")
     yield Bullets(tuple(items)) if items else Paragraph("None known.")

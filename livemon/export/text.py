@@ -21,6 +21,8 @@ from livemon.export.document import (
     Verdict,
 )
 
+_LEAST_TEXT = 12
+"""A column of text is not made narrower than this."""
 _CODE = re.compile(r"`[^`]+`")
 _COLOURS: dict[Level, str] = {"ok": "32", "warning": "33", "critical": "31;1", "unknown": "36"}
 
@@ -83,30 +85,31 @@ def _table(table: Table, width: int, is_coloured: bool, said: set[str]) -> Itera
         gone = max(i for i in shown if table.columns[i].keep == lowest)
         shown.remove(gone)
         left_out.append(titles[gone])
+    # Columns of text give way, the widest first. Words wrap under themselves; a name is cut with an ellipsis.
     texts = [i for i in shown if not table.columns[i].is_number]
-    # A last column of text wraps under itself; other text columns are cut with an ellipsis.
-    wraps = bool(texts) and texts[-1] == shown[-1]
-    for column in sorted(texts, key=lambda i: (not (wraps and i == shown[-1]), -widths[i])):
-        excess = total() - width
-        if excess > 0:
-            widths[column] = max(min(12, widths[column]), widths[column] - excess)
+    while total() > width and (wide := [i for i in texts if widths[i] > _LEAST_TEXT]):
+        widths[max(wide, key=lambda i: (widths[i], i))] -= 1
     yield _styled(
         "  ".join(_cell(titles[i], widths[i], table.columns[i].is_number) for i in shown), "2", is_coloured
     ).rstrip()
     for row in rows:
-        cut = [row[i] for i in shown]
-        tail: list[str] = []
-        if wraps:
-            cut[-1], *tail = textwrap.wrap(cut[-1], widths[shown[-1]]) or [""]
-        yield "  ".join(
-            _cell(text, widths[i], table.columns[i].is_number) for i, text in zip(shown, cut, strict=True)
-        ).rstrip()
-        indent = sum(widths[i] + 2 for i in shown[:-1])
-        yield from (" " * indent + more for more in tail)
+        pieces = [_pieces(row[i], widths[i], is_last=i == shown[-1]) if i in texts else [row[i]] for i in shown]
+        for n in range(max(map(len, pieces))):
+            line = [part[n] if n < len(part) else "" for part in pieces]
+            yield "  ".join(
+                _cell(text, widths[i], table.columns[i].is_number) for i, text in zip(shown, line, strict=True)
+            ).rstrip()
     note = f"(no room for: {', '.join(reversed(left_out))}; --json has all columns)"
     if left_out and note not in said:
         said.add(note)
         yield from _wrapped(note, width)
+
+
+def _pieces(text: str, width: int, *, is_last: bool) -> list[str]:
+    """A cell's text in lines, broken at spaces; a single word stays whole but in the last column."""
+    if cells(text) <= width or (" " not in text and not is_last):
+        return [text]
+    return textwrap.wrap(text, width, break_on_hyphens=is_last) or [""]
 
 
 def _cell(text: str, width: int, is_number: bool) -> str:

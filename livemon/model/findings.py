@@ -166,6 +166,17 @@ class HostSlowTransient:
     """What the evidence does not show."""
     kind: Literal["host_slow_transient"] = "host_slow_transient"
 
+    @property
+    def primary_words(self) -> str | None:
+        """The primary cause for people; time off the CPU is told as waiting or blocked where that is known."""
+        if self.primary_cause is None:
+            return None
+        if self.primary_cause == "off_cpu":
+            blocked = next((cause.verdict for cause in self.causes if cause.cause == "blocked"), "unknown")
+            if blocked != "unknown":
+                return CAUSE_WORDS["blocked"] if blocked == "applies" else "waiting for a CPU"
+        return CAUSE_WORDS.get(self.primary_cause, self.primary_cause)
+
 
 Finding = OversizedFinalize | HostSlowTransient
 
@@ -188,7 +199,7 @@ class Transition:
     text: str
     buckets: tuple[Bucket, ...]
     transient_s: float | None
-    """By the 0.5 s bin rule (bench README 1.1), for comparison with published tables."""
+    """By the rule of bins of 0.5 s, for comparison with published tables."""
     reading: tuple[Cause, ...] = ()
 
 

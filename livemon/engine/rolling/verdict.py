@@ -9,17 +9,6 @@ from livemon.model.findings import Finding, HostSlowTransient, OversizedFinalize
 from livemon.model.snapshot import Verdict
 
 RECENT_NS = 30_000_000_000
-_CAUSE_WORDS = {
-    "placement": "placement",
-    "cycle_rate": "cycle rate",
-    "ipc": "IPC",
-    "off_cpu": "off CPU",
-    "throttled": "cgroup throttling",
-    "more_work": "more work per unit",
-    "completion_path": "completion path",
-    "page_faults": "page faults",
-}
-
 _RATIOS = frozenset({"cycle_rate", "ipc", "more_work", "device", "completion_path"})
 """Causes whose two figures read best as their ratio."""
 
@@ -39,7 +28,7 @@ def cause_text(finding: HostSlowTransient) -> str:
     name = finding.primary_cause
     if name is None:
         return "cause not known yet" if finding.end_ns is None else "cause not known"
-    text = _CAUSE_WORDS.get(name, name)
+    text = finding.primary_words or name
     cause = next((c for c in finding.causes if c.cause == name), None)
     if cause is None:
         return text
