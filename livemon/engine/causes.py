@@ -38,6 +38,8 @@ _TIMES = 3.0
 _QUICK_SLOWDOWN = 1.2
 _EXPLAINS = 0.1
 """CPU time that grew by less than this part of what the units lost is not where the time went."""
+_EXPLAINS_MUCH = 1 / 3
+"""CPU time that grew by this part of it is where the time went, though most threads took no more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,13 +230,13 @@ class CauseBench:
         """CPU per unit: (ratio, during, reference, where from)."""
         stated = self._scene.cpu_stage
         if stated is not None and stated[1] > 0:
-            return stated[0] / stated[1], stated[0], stated[1], "as the lines state it"
+            return stated[0] / stated[1], stated[0], stated[1], "by the lines"
         ratios = [ratio for w in self._known if (ratio := w.ratio("cpu_ms_per_unit")) is not None]
         if not ratios:
             return None
         during = sum(w.during.cpu_ms_per_unit or 0.0 for w in self._known)
         reference = sum(w.reference.cpu_ms_per_unit or 0.0 for w in self._known)
-        return median(ratios), during, reference, "by thread counters"
+        return median(ratios), during, reference, "in the median thread"
 
     def _run_delay(self) -> tuple[float, float] | None:
         during, reference = _weighed(self._known, "run_delay_share")
@@ -267,10 +269,11 @@ class CauseBench:
         # With a small slowdown, flat means flatter: half of it on a log scale.
         flat = ratio <= min(c.off_cpu_ratio, slowdown**0.5) and slowdown >= _QUICK_SLOWDOWN
         lost = self._scene.lost_ms
-        if not flat and lost is not None and lost > 0:
-            flat = during - reference <= _EXPLAINS * lost
+        if lost is not None and lost > 0:
+            grew = (during - reference) / lost
+            flat = grew < _EXPLAINS_MUCH if flat else grew <= _EXPLAINS
         evidence = (
-            f"CPU per unit {_number(during)} ms against {_number(reference)} ms ({ratio:.2f} times, {source}) "
+            f"CPU per unit {_number(during)} ms against {_number(reference)} ms ({ratio:.2f} times {source}) "
             f"while stages took {slowdown:.2f} times as long"
         )
         if lost is not None:

@@ -221,6 +221,16 @@ def test_cpu_time_too_small_to_explain_the_loss_is_time_off_the_cpu() -> None:
     assert said["off_cpu"].verdict == said["blocked"].verdict == "ruled_out"
 
 
+def test_a_few_threads_whose_cpu_time_explains_the_loss_were_on_the_cpu() -> None:
+    # Two of five threads took five times as much; the typical thread took no more.
+    slow = [witness(f"slow {k}", side(cpu=2.5e8), side(cpu=5e7)) for k in range(2)]
+    calm = [witness(f"calm {k}", side(cpu=2e7), side(cpu=2e7)) for k in range(3)]
+    said = {cause.cause: cause for cause in CauseBench(scene(slow + calm, lost_ms=5.0), CauseCriteria()).get()}
+    assert said["off_cpu"].verdict == said["blocked"].verdict == "ruled_out"
+    said = {cause.cause: cause for cause in CauseBench(scene(calm, lost_ms=5.0), CauseCriteria()).get()}
+    assert said["off_cpu"].verdict == "applies"
+
+
 def test_lower_ipc_on_other_cores_is_not_told_from_contention() -> None:
     before = side(cpu=1e8, f_cpu=1e8, f_cc=1e8, f_cyc=4e8, f_ins=12e8)
     during = side(cpu=5e8, e_cpu=5e8, e_cc=5e8, e_cyc=6.5e8, e_ins=12e8)
