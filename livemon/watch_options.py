@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from livemon.model.errors import UsageError
 from livemon.parse.options import ParseOptions, add_parse_arguments, options_from
 from livemon.recording_config import DEFAULT_MAX_CPU_PERCENT
+from livemon.screen_options import add_screen_arguments, number_between, read_criteria
 
-THEMES = ("auto", "dark", "light", "high-contrast", "ansi", "mono")
 LEAST_INTERVAL_MS = 10
 MOST_INTERVAL_MS = 60_000
 
@@ -80,18 +79,6 @@ def add_watch_arguments(parser: argparse.ArgumentParser) -> None:
     add_parse_arguments(parser)
 
 
-def add_screen_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the screens alone."""
-    group = parser.add_argument_group("screens")
-    group.add_argument("--fps", type=_fps, metavar="N", help="redraws a second, at most (default: 4)")
-    group.add_argument("--ascii", action="store_true", help="draw with ASCII signs only")
-    group.add_argument("--theme", choices=THEMES, help="colours (default: auto)")
-    group.add_argument("--no-mouse", action="store_true", help="leave the mouse to the terminal")
-    group.add_argument(
-        "--web", nargs="?", const="localhost:8000", metavar="HOST:PORT", help="serve the screens to a browser"
-    )
-
-
 def watch_options(options: argparse.Namespace) -> WatchOptions:
     """The options as given.
 
@@ -133,57 +120,13 @@ def watch_options(options: argparse.Namespace) -> WatchOptions:
     )
 
 
-def read_criteria(path: Path | None) -> tuple[str, str]:
-    """A criteria file as text and the sha256 that is recorded; two empty strings without one.
-
-    Raises:
-        UsageError: it can't be read or is not valid.
-    """
-    if path is None:
-        return "", ""
-    from livemon.judge import load_criteria_text
-    from livemon.model.criteria import criteria_sha256
-
-    text = load_criteria_text(path)
-    return text, criteria_sha256(text)
-
-
-def screen_settings(options: WatchOptions | argparse.Namespace) -> dict[str, Any]:
-    """The settings that were given on the command line; the config file fills in the rest."""
-    given: dict[str, Any] = {}
-    if options.fps is not None:
-        given["fps"] = options.fps
-    if options.ascii:
-        given["ascii"] = True
-    if options.theme is not None:
-        given["theme"] = options.theme
-    mouse = options.mouse if isinstance(options, WatchOptions) else not options.no_mouse
-    if not mouse:
-        given["mouse"] = False
-    return given
-
-
 def _seconds(text: str) -> float:
-    return _number(text, 0.1, 1e9, "seconds")
+    return number_between(text, 0.1, 1e9, "seconds")
 
 
 def _percent(text: str) -> float:
-    return _number(text, 0.1, 10_000, "percent of one core")
-
-
-def _fps(text: str) -> float:
-    return _number(text, 0.5, 20, "redraws a second")
+    return number_between(text, 0.1, 10_000, "percent of one core")
 
 
 def _interval(text: str) -> int:
-    return round(_number(text, LEAST_INTERVAL_MS, MOST_INTERVAL_MS, "ms"))
-
-
-def _number(text: str, least: float, most: float, unit: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number") from None
-    if not least <= value <= most:
-        raise argparse.ArgumentTypeError(f"{text} is not between {least:g} and {most:g} {unit}")
-    return value
+    return round(number_between(text, LEAST_INTERVAL_MS, MOST_INTERVAL_MS, "ms"))

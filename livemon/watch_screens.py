@@ -5,11 +5,15 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from livemon.model.criteria import Criteria, load_criteria
-from livemon.model.snapshot import SessionEntry, ViewSource
-from livemon.ui.settings import Progress, Settings
-from livemon.watch_options import WatchOptions, screen_settings
+from livemon.screen_options import screen_settings
+
+if TYPE_CHECKING:
+    from livemon.model.criteria import Criteria
+    from livemon.model.snapshot import SessionEntry, ViewSource
+    from livemon.ui.settings import Progress, Settings
+    from livemon.watch_options import WatchOptions
 
 
 def show(
@@ -24,7 +28,11 @@ def show(
     from livemon.ui.app import run_app
     from livemon.ui.config import load_settings
 
-    criteria = load_criteria(criteria_toml) if criteria_toml else None
+    criteria = None
+    if criteria_toml:
+        from livemon.model.criteria import load_criteria
+
+        criteria = load_criteria(criteria_toml)
     given = screen_settings(options)
 
     def open_view(where: str, progress: Progress) -> ViewSource:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from livemon.watch_options import add_screen_arguments
+from livemon.screen_options import add_screen_arguments
 
 
 def prepare_parser(parser: argparse.ArgumentParser) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from livemon.watch_options import add_screen_arguments, read_criteria
+from livemon.screen_options import add_screen_arguments, read_criteria
 
 
 def prepare_parser(parser: argparse.ArgumentParser) -> None:

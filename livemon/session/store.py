@@ -8,12 +8,14 @@ import re
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from livemon.model.clock import Clock, SystemClock
 from livemon.model.errors import SessionError
-from livemon.model.snapshot import SessionEntry
 from livemon.session.locking import is_locked
-from livemon.session.source import BlockSource
+
+if TYPE_CHECKING:
+    from livemon.model.snapshot import SessionEntry
 
 SUFFIX = ".livemon"
 MAX_SESSIONS = 20
@@ -94,6 +96,10 @@ def size_of(path: Path) -> int:
 
 def describe_session(path: Path) -> SessionEntry:
     """One row of the list; a session that can't be read is described as such."""
+    # Finding a session by name must stay light: the first paint of a replay waits for it.
+    from livemon.model.snapshot import SessionEntry
+    from livemon.session.source import BlockSource
+
     size = size_of(path)
     try:
         source = BlockSource(path)
