@@ -14,6 +14,7 @@ from livemon.model.criteria import load_criteria as criteria_from_text
 from livemon.model.errors import UsageError
 from livemon.model.judgement import Judgement
 from livemon.model.samples import Sample, TimingRecord
+from livemon.session.collector import collector_resting
 from livemon.session.reader import SessionReader
 
 BATCH_SAMPLES = 8192
@@ -66,12 +67,16 @@ def judge_reader(
     facts = reader.facts
     text = facts.criteria_toml if criteria_toml is None else criteria_toml
     criteria = criteria_from_text(text)
-    engine, totals = Engine(criteria, facts), Totals(criteria, facts)
-    for samples in batches(reader, progress):
-        engine.feed(samples)
-        totals.update(samples)
-    engine.finish()
-    totals.finish()
+    classifier = Classifier(criteria)
+    engine, totals = Engine(criteria, facts), Totals(criteria, facts, classifier)
+    with collector_resting():
+        for samples in batches(reader, progress):
+            classed = classifier.update(samples)
+            engine.feed(samples, classed)
+            totals.update(samples, classed)
+        rest = classifier.finish()
+        engine.finish(rest)
+        totals.finish(rest)
     return Judgement(
         facts=facts,
         path=str(reader.path),

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
+from functools import partial
 from typing import NamedTuple
 
 from livemon.engine.cycle import Cycle
@@ -76,6 +77,10 @@ def index_of(unit: str | None) -> int | None:
     return int(unit) if len(unit) < 19 else None
 
 
+_classified = partial(tuple.__new__, Classified)
+"""A ``Classified`` of a tuple of its values: half the time of naming them, once for every record."""
+
+
 class _Stream:
     """One followed stream: its cycle and the records that wait for a class."""
 
@@ -86,6 +91,17 @@ class _Stream:
         self.waiting: deque[tuple[TimingRecord, Shape, tuple[float, ...], bool, int | None, Group]] = deque()
 
 
+class _Route(NamedTuple):
+    """Where the records of one kind of line go."""
+
+    group: Group
+    shape: Shape
+    driver: int
+    """Position of the stage whose cycle is followed."""
+    stream: _Stream | None
+    """``None`` where the line states its class, or nothing in it can be followed."""
+
+
 class Classifier:
     """Classes of records, in the order in which they are settled."""
 
@@ -93,7 +109,10 @@ class Classifier:
         self._criteria = criteria
         self._shapes = shapes or ShapeTable(criteria)
         self._streams: dict[tuple[Group, str], _Stream] = {}
-        self._groups: dict[tuple[int, str, int | None, str | None, str | None], Group] = {}
+        self._has_keys = bool(criteria.classes.keys)
+        self._known: set[tuple[int, str, int | None, str | None, str | None]] = set()
+        """Groups and labels that have had their first run."""
+        self._routes: dict[tuple[tuple[str, ...], int, str, int | None, str | None, str | None], _Route] = {}
         self._keys: dict[tuple[int, int], str] = {}
         self._newest_ns = 0
         self._main: _Stream | None = None
@@ -114,9 +133,10 @@ class Classifier:
     def update(self, samples: Iterable[Sample]) -> list[Classified]:
         """Take the next samples; returns the records that have a class now, none of them twice."""
         done: list[Classified] = []
+        take = self._take
         for sample in samples:
             if type(sample) is TimingRecord and sample.stages:
-                self._take(sample, done)
+                take(sample, done)
         return done
 
     def finish(self) -> list[Classified]:
@@ -127,35 +147,43 @@ class Classifier:
         return done
 
     def _take(self, record: TimingRecord, done: list[Classified]) -> None:
-        shape, values = self._shapes.of(record.stages)
-        self._newest_ns = record.arrival_ns
-        label = record.label if not self._criteria.classes.keys else label_of(record, self._criteria)
+        names, values = zip(*record.stages, strict=True)
+        self._newest_ns = arrival_ns = record.arrival_ns
+        label = record.label if not self._has_keys else label_of(record, self._criteria)
         device = None
         for name, value in record.fields:
             if name in _DEVICE_FIELDS:
                 device = value
                 break
-        key = (record.stream, record.source, record.pid, device, label)
-        group = self._groups.get(key)
+        key = (names, record.stream, record.source, record.pid, device, label)
         index = index_of(record.unit)
         is_warmup = index == 0
-        if group is None:
-            is_warmup = index is None or index <= 1
-            group = key[:4]
-            if len(self._groups) < _KNOWN:
-                self._groups[key] = group
-        driver = None if label is not None else self._driver(shape)
-        if driver is None:
-            done.append(Classified(record, shape, values, label, is_warmup, index, None, record.arrival_ns, group))
-            return
-        stream = self._streams.get((group, shape.names[driver]))
+        route = self._routes.get(key)
+        if route is None:
+            shape = self._shapes.named(names)
+            if key[1:] not in self._known:
+                is_warmup = index is None or index <= 1
+                if len(self._known) < _KNOWN:
+                    self._known.add(key[1:])
+            driver = None if label is not None else self._driver(shape)
+            group = key[1:5]
+            stream = None if driver is None else self._stream(group, names[driver], done)
+            route = _Route(group, shape, driver or 0, stream)
+            if len(self._routes) < _KNOWN:
+                self._routes[key] = route
+        group, shape, driver_at, stream = route
         if stream is None:
-            stream = self._open(group, shape.names[driver], done)
-        stream.waiting.append((record, shape, values, is_warmup, index, group))
-        phases = stream.cycle.update(index, values[driver], counts=not is_warmup)
-        if phases:
+            done.append(_classified((record, shape, values, label, is_warmup, index, None, arrival_ns, group)))
+            return
+        cycle = stream.cycle
+        phases = cycle.update(index, values[driver_at], counts=not is_warmup)
+        if len(phases) == 1 and not stream.waiting:
+            class_key, period = self._key(phases[0], shape)
+            done.append(_classified((record, shape, values, class_key, is_warmup, index, period, arrival_ns, group)))
+        else:
+            stream.waiting.append((record, shape, values, is_warmup, index, group))
             self._hand_out(stream, phases, done)
-        if shape.finalize and stream.cycle.period not in (None, 1):
+        if shape.finalize and cycle.period not in (None, 1):
             self._main = stream
 
     def _driver(self, shape: Shape) -> int | None:
@@ -166,19 +194,26 @@ class Classifier:
             return shape.total
         return 0 if len(shape.names) == 1 else None
 
-    def _open(self, group: Group, driver: str, done: list[Classified]) -> _Stream:
+    def _stream(self, group: Group, driver: str, done: list[Classified]) -> _Stream:
+        known = self._streams.get((group, driver))
+        if known is not None:
+            return known
         if len(self._streams) >= GROUPS:
             oldest = self._streams.pop(next(iter(self._streams)))
             self._hand_out(oldest, oldest.cycle.finish(), done)
+            self._routes.clear()
         cycle = self._criteria.classes.cycle
         stream = self._streams[(group, driver)] = _Stream(Cycle(cycle.period, cycle.max_period))
         return stream
 
+    def _key(self, phase: tuple[int, int] | None, shape: Shape) -> tuple[str | None, int | None]:
+        """Class key and period of a phase."""
+        if phase is None or (phase[1] == 1 and not shape.finalize):
+            return None, None
+        return self._keys.get(phase) or self._keys.setdefault(phase, position_key(*phase)), phase[1]
+
     def _hand_out(self, stream: _Stream, phases: list[tuple[int, int] | None], done: list[Classified]) -> None:
         for phase in phases:
             record, shape, values, is_warmup, index, group = stream.waiting.popleft()
-            key, period = None, None
-            if phase is not None and (phase[1] > 1 or shape.finalize):
-                period = phase[1]
-                key = self._keys.get(phase) or self._keys.setdefault(phase, position_key(*phase))
+            key, period = self._key(phase, shape)
             done.append(Classified(record, shape, values, key, is_warmup, index, period, self._newest_ns, group))

@@ -41,6 +41,7 @@ SAME_LEVEL = 0.2
 """Distance (log) within which a value belongs to another phase's level."""
 _FLOOR_MS = 0.01
 _LEVEL_RUNS = 5
+_STILL = 0.05
 
 
 class _State(Enum):
@@ -88,6 +89,8 @@ class Cycle:
         self._held: list[_Run] = []
         self._recent: deque[_Run] = deque(maxlen=3 * max_period + 8)
         self._levels: list[deque[float]] = []
+        self._answers: list[list[tuple[int, int] | None]] = []
+        """What ``update`` returns for a run of each phase."""
         self._middles: list[float | None] = []
         self._misfits: deque[bool] = deque()
         self._shift = 0
@@ -119,8 +122,12 @@ class Cycle:
             value_ms: Its duration.
             counts: False for a warm-up run.
         """
-        run = _Run(index, self._order, math.log(max(value_ms, _FLOOR_MS)), counts, self._shift)
+        run = _Run(index, self._order, math.log(value_ms if value_ms > _FLOOR_MS else _FLOOR_MS), counts, self._shift)
         self._order += 1
+        if counts and self._state is _State.LOCKED and not self._held:
+            phases = self._follow_plainly(run)
+            if phases is not None:
+                return phases
         if self._state is _State.FIXED:
             if not self._fixed:
                 return [None]
@@ -139,6 +146,25 @@ class Cycle:
         return self._release()
 
     # -- while the pattern holds
+
+    def _follow_plainly(self, run: _Run) -> list[tuple[int, int] | None] | None:
+        """The same as ``_follow`` for a run that plainly fits, in fewer steps: nearly every run of a session."""
+        period = self._period
+        phase = (run.index if self._by_index and run.index is not None else run.order + run.shift) % period
+        middle = self._middles[phase]
+        x = run.x
+        if middle is None or not -SAME_LEVEL <= x - middle <= SAME_LEVEL:
+            return None
+        self._recent.append(run)
+        misfits = self._misfits
+        misfits.append(False)
+        if len(misfits) > 24 and len(misfits) > 4 * period:
+            misfits.popleft()
+        values = self._levels[phase]
+        values.append(x)
+        if len(values) < _LEVEL_RUNS or not -_STILL <= x - middle <= _STILL:
+            self._middles[phase] = median(values)
+        return self._answers[phase]
 
     def _follow(self, run: _Run) -> list[tuple[int, int] | None]:
         if not run.counts:
@@ -309,6 +335,7 @@ class Cycle:
         self._back_slips = 0
         self._period, self._by_index = period, by_index
         self._levels = [deque(maxlen=_LEVEL_RUNS) for _ in range(period)]
+        self._answers = [[(phase, period)] for phase in range(period)]
         self._misfits.clear()
         for run in runs:
             self._levels[self._position(run) % period].append(run.x)
@@ -356,7 +383,7 @@ class Cycle:
         values, middle = self._levels[phase], self._middles[phase]
         values.append(run.x)
         # A value close to the middle hardly moves it: the median is only taken anew where it may have moved.
-        if middle is None or len(values) < _LEVEL_RUNS or abs(run.x - middle) > 0.05:
+        if middle is None or len(values) < _LEVEL_RUNS or abs(run.x - middle) > _STILL:
             self._middles[phase] = median(values)
 
     def _release(self) -> list[tuple[int, int] | None]:

@@ -12,9 +12,10 @@ Theory of operation:
 from __future__ import annotations
 
 import bisect
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
+from livemon.engine.classes import Classified
 from livemon.engine.detectors import Detector
 from livemon.engine.detectors.host_slow import HostSlowDetector
 from livemon.engine.detectors.oversized_finalize import OversizedFinalizeDetector
@@ -41,21 +42,39 @@ class Engine:
     Args:
         criteria: Thresholds, roles and class keys.
         facts: What the session says of itself (core classes, for one).
+        kinds: The detectors that run; the others find nothing.
     """
 
-    def __init__(self, criteria: Criteria, facts: SessionFacts) -> None:
-        self._detectors = {kind: make(criteria, facts) for kind, make in DETECTORS.items()}
+    def __init__(self, criteria: Criteria, facts: SessionFacts, kinds: Collection[str] = DETECTORS.keys()) -> None:
+        self._detectors = {kind: make(criteria, facts) for kind, make in DETECTORS.items() if kind in kinds}
         self.changes: list[FindingChange] = []
         """The changes so far, in order of time; see ``KEPT_CHANGES`` for long sessions."""
         self._settled = 0
 
-    def feed(self, samples: Samples) -> list[FindingChange]:
-        """Take in the next samples, in arrival order; what changed, in order of time."""
-        return self._keep([change for detector in self._detectors.values() for change in detector.update(samples)])
+    def feed(self, samples: Samples, classed: Sequence[Classified] | None = None) -> list[FindingChange]:
+        """Take in the next samples, in arrival order; what changed, in order of time.
 
-    def finish(self) -> list[FindingChange]:
-        """The stream is over: evaluate what waited for more samples."""
-        return self._keep([change for detector in self._detectors.values() for change in detector.finish()])
+        Args:
+            samples: The samples.
+            classed: What the caller's classifier makes of them, so that nobody does it twice; then always.
+        """
+        changed: list[FindingChange] = []
+        for detector in self._detectors.values():
+            if classed is not None and isinstance(detector, OversizedFinalizeDetector):
+                changed += detector.take(classed)
+            else:
+                changed += detector.update(samples)
+        return self._keep(changed)
+
+    def finish(self, classed: Sequence[Classified] | None = None) -> list[FindingChange]:
+        """The stream is over: evaluate what waited for more samples; ``classed``: as in ``feed``."""
+        changed: list[FindingChange] = []
+        for detector in self._detectors.values():
+            if classed is not None and isinstance(detector, OversizedFinalizeDetector):
+                changed += detector.take(classed)
+            else:
+                changed += detector.finish()
+        return self._keep(changed)
 
     def get(self) -> tuple[Finding, ...]:
         """All findings as known now, in order of detection."""
@@ -64,7 +83,7 @@ class Engine:
 
     def transitions(self) -> tuple[Transition, ...]:
         """The marks with their aligned buckets."""
-        host = self._detectors["host_slow_transient"]
+        host = self._detectors.get("host_slow_transient")
         return host.study.get() if isinstance(host, HostSlowDetector) else ()
 
     @property

@@ -59,13 +59,16 @@ class ShapeTable:
 
     def of(self, stages: StageValues) -> tuple[Shape, tuple[float, ...]]:
         """The shape of a line and its values in ms, in the line's order."""
-        names = tuple(map(_first, stages))
+        return self.named(tuple(map(_first, stages))), tuple(map(_second, stages))
+
+    def named(self, names: tuple[str, ...]) -> Shape:
+        """The shape of lines with these stages."""
         shape = self._known.get(names)
         if shape is None:
             shape = self._make(names)
             if len(self._known) < 10_000:
                 self._known[names] = shape
-        return shape, tuple(map(_second, stages))
+        return shape
 
     def role(self, stage: str) -> str:
         """Role of a stage name; ``unaccounted`` is its own role."""

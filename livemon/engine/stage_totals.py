@@ -8,12 +8,13 @@ microsecond here. ``unaccounted`` is a unit's total minus its parts; spans that 
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from livemon.engine.classes import Classified, Group
 from livemon.engine.quantiles import Quantiles
 from livemon.engine.roles import CPU, TOTAL, UNACCOUNTED
-from livemon.engine.shapes import Shape, ShapeTable
+from livemon.engine.shapes import Shape
 from livemon.model.judgement import StageStats, Steps
 
 ROWS = 1024
@@ -74,8 +75,7 @@ class _Steps:
 class StageTotals:
     """Statistics by class and stage in bounded memory."""
 
-    def __init__(self, shapes: ShapeTable) -> None:
-        self._shapes = shapes
+    def __init__(self) -> None:
         self._rows: dict[tuple[str | None, Shape], list[tuple[float, ...]]] = {}
         self._warmups: dict[tuple[str | None, Shape], int] = {}
         self._stages: dict[tuple[str | None, str], _Stage] = {}
@@ -84,8 +84,12 @@ class StageTotals:
         self.folded = 0
         """Records summed up under ``OTHERS``, or left out where even the kinds of line are too many."""
 
-    def add(self, item: Classified) -> None:
-        """Take a classified record."""
+    def take(self, items: Iterable[Classified]) -> None:
+        """Take classified records."""
+        for item in items:
+            self._add(item)
+
+    def _add(self, item: Classified) -> None:
         key = (item.class_key, item.shape)
         rows = self._rows.get(key)
         if rows is None:

@@ -6,11 +6,11 @@ time); baselines and ratios leave them out.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypeVar
 
-from livemon.engine.classes import Classifier
+from livemon.engine.classes import Classified, Classifier
 from livemon.engine.core_classes import CoreClasses
-from livemon.engine.shapes import ShapeTable
 from livemon.engine.stage_totals import StageTotals
 from livemon.engine.thread_totals import ThreadTotals
 from livemon.model.criteria import Criteria
@@ -41,12 +41,14 @@ class Totals:
     Args:
         criteria: Roles, class keys, efficiency classes.
         facts: The session's own facts (core classes); without them placement by CPU number is unknown.
+        classifier: The one whose records are given to ``update``; ``None``: one of its own.
     """
 
-    def __init__(self, criteria: Criteria, facts: SessionFacts | None = None) -> None:
-        shapes = ShapeTable(criteria)
-        self._classifier = Classifier(criteria, shapes)
-        self._stages = StageTotals(shapes)
+    def __init__(
+        self, criteria: Criteria, facts: SessionFacts | None = None, classifier: Classifier | None = None
+    ) -> None:
+        self._classifier = classifier or Classifier(criteria)
+        self._stages = StageTotals()
         self._threads = ThreadTotals(CoreClasses(criteria, facts or SessionFacts()))
         self._records = 0
         self._counted_records = 0
@@ -64,8 +66,8 @@ class Totals:
         self.end_ns: int | None = None
         """Arrival of the newest sample."""
 
-    def update(self, samples: Samples) -> None:
-        """Take the next samples, in arrival order."""
+    def update(self, samples: Samples, classed: Sequence[Classified] | None = None) -> None:
+        """Take the next samples, in arrival order; ``classed``: what the shared classifier makes of them."""
         if not samples:
             return
         if self.start_ns is None:
@@ -98,14 +100,11 @@ class Totals:
                 else:
                     self._unlisted += 1
         self._records += len(records)
-        add = self._stages.add
-        for item in self._classifier.update(records):
-            add(item)
+        self._stages.take(self._classifier.update(records) if classed is None else classed)
 
-    def finish(self) -> None:
+    def finish(self, classed: Sequence[Classified] | None = None) -> None:
         """The stream has ended: records that waited for a class get the best one known."""
-        for item in self._classifier.finish():
-            self._stages.add(item)
+        self._stages.take(self._classifier.finish() if classed is None else classed)
 
     def _list(self, kept: list[_Entry], entry: _Entry) -> None:
         if len(kept) < MAX_LISTED:

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from livemon.engine.classes import Classified, Classifier, Group
@@ -109,11 +110,11 @@ class OversizedFinalizeDetector:
 
     def update(self, samples: Samples) -> list[FindingChange]:
         """Take the next samples, in arrival order; returns what changed."""
-        return self._process(self._classifier.update(samples))
+        return self.take(self._classifier.update(samples))
 
     def finish(self) -> list[FindingChange]:
         """The stream has ended; judges the runs that waited for a class."""
-        return self._process(self._classifier.finish())
+        return self.take(self._classifier.finish())
 
     def get(self) -> tuple[Finding, ...]:
         """The findings so far, in order of detection, with their newest figures."""
@@ -127,7 +128,8 @@ class OversizedFinalizeDetector:
         """The detected period: 1 for no cycle, ``None`` while unknown."""
         return self._classifier.period
 
-    def _process(self, items: list[Classified]) -> list[FindingChange]:
+    def take(self, items: Sequence[Classified]) -> list[FindingChange]:
+        """Take the next records whose classes somebody else has settled; returns what changed."""
         self._changes = []
         for item in items:
             shape = item.shape
