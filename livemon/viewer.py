@@ -25,7 +25,7 @@ from livemon.log_text import lines_of
 from livemon.model.criteria import Criteria, load_criteria
 from livemon.model.findings import Finding
 from livemon.model.samples import LogStream, Sample, ThreadTick, TimingRecord
-from livemon.model.snapshot import LogLine, Snapshot, StageDetail, Status, ThreadDetail
+from livemon.model.snapshot import LogLine, MarkPoint, Snapshot, StageDetail, Status, ThreadDetail
 from livemon.session.reader import SessionReader
 
 BATCH_SAMPLES = 4096
@@ -49,6 +49,7 @@ class SessionView:
         session: Its path, or a reader of it.
         criteria: To judge it with; ``None``: those it was recorded with, else the defaults.
         progress: Told while the session is read for the first time; what it raises ends the opening.
+        is_read_at_once: Take in all of it now; else nothing yet (see ``livemon.gradual``).
 
     Raises:
         SessionError: the session can't be opened.
@@ -60,6 +61,8 @@ class SessionView:
         session: str | os.PathLike[str] | SessionReader,
         criteria: Criteria | None = None,
         progress: Progress | None = None,
+        *,
+        is_read_at_once: bool = True,
     ) -> None:
         self._reader = SessionReader(session) if isinstance(session, str | os.PathLike) else session
         self.path = str(self._reader.path)
@@ -77,7 +80,8 @@ class SessionView:
         self._read_back: tuple[int, int, ThreadRings] | None = None
         self.is_live = self._is_recorder_alive()
         try:
-            self._take_all(progress)
+            if is_read_at_once:
+                self._take_all(progress)
         except BaseException:
             self._reader.close()
             raise
@@ -157,11 +161,14 @@ class SessionView:
         """The frame at a moment; see ``ViewSource``."""
         start, end = self.bounds_ns()
         moment = end if at_ns is None else min(max(at_ns, start), end)
-        is_newest = moment >= end
-        known_at = None if is_newest else moment
+        findings = self._engine.get() if moment >= end else self._known_at(moment)
+        return self._frame(self._view, moment, span_ns, columns, findings)
+
+    def _frame(
+        self, view: RollingView, moment: int, span_ns: int, columns: int, findings: tuple[Finding, ...]
+    ) -> Snapshot:
+        start, end = self.bounds_ns()
         grid = Grid.ending(moment, span_ns, columns)
-        findings = self._engine.get() if is_newest else self._known_at(moment)
-        view = self._view
         rows = view.stage_rows(grid, moment, span_ns, findings)
         return Snapshot(
             at_ns=moment,
@@ -171,10 +178,10 @@ class SessionView:
             span_ns=span_ns,
             verdict=view.verdict(moment, span_ns, findings),
             stages=rows,
-            threads=view.thread_rows(grid, moment, span_ns, self._rings_for(grid, moment, span_ns)),
+            threads=view.thread_rows(grid, moment, span_ns, self._rings_for(view, grid, moment, span_ns)),
             findings=findings,
             timeline=view.timeline(grid, moment, findings),
-            status=self._status(known_at, end),
+            status=self._status(view, None if moment >= end else moment, end),
             cpus=self._facts.topology.cpus,
             classes=self._facts.topology.classes or tuple(view.rings.class_names),
             capabilities=self._facts.capabilities,
@@ -182,10 +189,10 @@ class SessionView:
             interval_ns=self._facts.interval_ns,
         )
 
-    def _status(self, known_at: int | None, end_ns: int) -> Status:
+    def _status(self, view: RollingView, known_at: int | None, end_ns: int) -> Status:
         """The status bar; what is wrong with the file itself holds at every moment."""
         state, is_recording = self._recorder_state(end_ns)
-        status = self._view.status(
+        status = view.status(
             known_at, is_recording=is_recording, recorder_state=state, session_bytes=self._session_bytes()
         )
         damage = self._reader.damage
@@ -209,9 +216,9 @@ class SessionView:
         self._known = (at_ns, state)
         return tuple(state.values())
 
-    def _rings_for(self, grid: Grid, at_ns: int, span_ns: int) -> ThreadRings | None:
+    def _rings_for(self, view: RollingView, grid: Grid, at_ns: int, span_ns: int) -> ThreadRings | None:
         """Rings read back from the file for a window that memory no longer holds; ``None``: memory does."""
-        if span_ns > READ_BACK_NS or self._view.rings.reaches(grid.start_ns, grid.bucket_ns):
+        if span_ns > READ_BACK_NS or view.rings.reaches(grid.start_ns, grid.bucket_ns):
             return None
         held = self._read_back
         if held is not None and held[0] <= grid.start_ns and at_ns <= held[1]:
@@ -246,15 +253,21 @@ class SessionView:
     ) -> StageDetail | None:
         """A stage's distribution; see ``ViewSource``."""
         moment = self._moment(at_ns)
-        return self._view.stage_detail(class_key, stage, Grid.ending(moment, span_ns, columns), moment, span_ns)
+        view = self._view_for(moment, span_ns)
+        return view.stage_detail(class_key, stage, Grid.ending(moment, span_ns, columns), moment, span_ns)
 
     def thread_detail(self, index: int, at_ns: int | None, span_ns: int, columns: int) -> ThreadDetail | None:
         """One thread; see ``ViewSource``."""
         moment = self._moment(at_ns)
         grid = Grid.ending(moment, span_ns, columns)
         ticks = self._reader.read_range(moment - min(span_ns, _DETAIL_NS), moment)
-        rings = self._rings_for(grid, moment, span_ns)
-        return self._view.thread_detail(index, grid, moment, span_ns, rings, ticks)
+        view = self._view_for(moment, span_ns)
+        rings = self._rings_for(view, grid, moment, span_ns)
+        return view.thread_detail(index, grid, moment, span_ns, rings, ticks)
+
+    def _view_for(self, moment: int, span_ns: int) -> RollingView:
+        """What a window is drawn from."""
+        return self._view
 
     def _moment(self, at_ns: int | None) -> int:
         start, end = self.bounds_ns()
@@ -262,12 +275,15 @@ class SessionView:
 
     def log_lines(self, at_ns: int, before: int, after: int, stream: str | None = None) -> tuple[LogLine, ...]:
         """Lines around a moment, oldest first, with the text as far as the log still has it."""
-        streams = self._view.log.streams
-        records = self._newest_records(at_ns, before, stream) or self._records_around(at_ns, before, after, stream)
+        view = self._view_for(at_ns, SECOND)
+        streams = view.log.streams
+        records = self._newest_records(at_ns, before, stream) or self._records_around(
+            streams, at_ns, before, after, stream
+        )
         records.sort(key=lambda record: record.t_ns)
         middle = bisect_right(records, at_ns, key=lambda record: record.t_ns)
         shown = records[max(middle - before, 0) : middle + after]
-        classes = {(r.stream, r.offset): self._view.class_of(r) for r in shown}
+        classes = {(r.stream, r.offset): view.class_of(r) for r in shown}
         lines: list[LogLine] = []
         for number in dict.fromkeys(record.stream for record in shown):
             mine = sorted((r for r in shown if r.stream == number), key=lambda r: (r.offset, r.line))
@@ -283,9 +299,10 @@ class SessionView:
         records = [r for r in self._recent if stream is None or _path(streams, r.stream) == stream]
         return records if len(records) >= before or len(self._recent) < _MOST_LINES else []
 
-    def _records_around(self, at_ns: int, before: int, after: int, stream: str | None) -> list[TimingRecord]:
+    def _records_around(
+        self, streams: dict[int, LogStream], at_ns: int, before: int, after: int, stream: str | None
+    ) -> list[TimingRecord]:
         start, end = self.bounds_ns()
-        streams = self._view.log.streams
         reach = SECOND
         while True:
             found = self._reader.read_range(at_ns - reach, at_ns + reach)
@@ -307,8 +324,11 @@ class SessionView:
     def moments_ns(self) -> tuple[tuple[int, str], ...]:
         """Starts of findings and marks, in order of time."""
         moments = [(f.start_ns, f"{f.id} {_words(f)}") for f in self._engine.get()]
-        moments += [(mark.t_ns, f"mark: {mark.text}") for mark in self._view.log.marks()]
+        moments += [(mark.t_ns, f"mark: {mark.text}") for mark in self._marks()]
         return tuple(sorted(moments))
+
+    def _marks(self) -> tuple[MarkPoint, ...]:
+        return self._view.log.marks()
 
     def add_mark(self, text: str, at_ns: int | None = None) -> None:
         """Write a mark into the session.

@@ -36,7 +36,7 @@ def show(
     given = screen_settings(options)
 
     def open_view(where: str, progress: Progress) -> ViewSource:
-        return _open(where, criteria, progress)
+        return _open(where, criteria)
 
     settings: Settings = replace(
         load_settings(), **given, title=title, speed=speed, sessions=_sessions, open_session=open_view
@@ -44,10 +44,10 @@ def show(
     return run_app(lambda progress: open_view(session_path, progress), settings)
 
 
-def _open(path: str, criteria: Criteria | None, progress: Progress) -> ViewSource:
-    from livemon.viewer import SessionView
+def _open(path: str, criteria: Criteria | None) -> ViewSource:
+    from livemon.gradual import GradualView
 
-    return SessionView(path, criteria, progress)
+    return GradualView(path, criteria)
 
 
 def _sessions() -> Sequence[SessionEntry]:

@@ -66,7 +66,8 @@ class StageRow:
     p99_ms: float | None
     share: float | None
     budget_ms: float | None
-    state: Literal["ok", "over", "slow", "warming", "silent"]
+    state: Literal["ok", "over", "slow", "warming", "silent", "unjudged"]
+    """``unjudged``: the recording is still being judged and this moment is not reached yet."""
     series: Series
     """Durations in ms."""
     reference_ms: float | None = None
@@ -150,6 +151,7 @@ class Status:
     ticks: int
     late_ticks: int
     lost: int
+    """How often something was lost; what and how much is in ``lost_reasons``."""
     lost_reasons: tuple[str, ...]
     log_lag_ms: float | None
     session_bytes: int
@@ -158,6 +160,8 @@ class Status:
     degraded: str
     notes: tuple[str, ...]
     """Newest first: banners such as a full disk, a stepped clock, a resumed machine."""
+    is_counted: bool = True
+    """Lines, records, malformed and ticks are of the whole session; else it is not read that far yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,6 +312,16 @@ class HasRevision(Protocol):
 
     def revision(self) -> int:
         """A number that changes with every finding raised or ended, target event and loss; cheap."""
+        ...
+
+
+@runtime_checkable
+class Judges(Protocol):
+    """A ``ViewSource`` may have this too: it judges a recording bit by bit in ``poll`` while it is already shown."""
+
+    @property
+    def judging(self) -> float | None:
+        """Share of the session that is judged, 0..1; ``None`` once all of it is."""
         ...
 
 

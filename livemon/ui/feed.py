@@ -7,6 +7,7 @@ nothing queues up.
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -23,6 +24,12 @@ if TYPE_CHECKING:
 
 POLL_S = 1 / 15
 """How often a live session is asked for news."""
+BUSY_S = 0.02
+"""How long the judging of a recording rests while a frame waits to be taken by the UI."""
+YIELD_S = 0.001
+"""How long it rests between two steps, so that other threads come in."""
+SWITCH_S = 0.0005
+"""How long the UI's thread may wait for this one meanwhile (the interpreter's usual is ten times that)."""
 PULSE_S = 0.5
 """How often a paused view is told how far behind it is."""
 
@@ -105,6 +112,7 @@ class Feed:
         self._revision = 0
         self._is_unreadable = False
         self._owes = False
+        self._switch_s = 0.0
         self._thread = threading.Thread(target=self._run, name="livemon-feed", daemon=True)
 
     def start(self) -> None:
@@ -177,6 +185,7 @@ class Feed:
                 while not self._is_stopped:
                     self._round(source)
             finally:
+                self._make_way(is_judging=False)
                 source.close()
         except BaseException as error:  # noqa: BLE001 - the UI must hear of it, or the screen would stand still unexplained
             self._failed(error)
@@ -194,8 +203,12 @@ class Feed:
         return True
 
     def _round(self, source: ViewSource) -> None:
+        is_judging = self._is_judging(source)
+        self._make_way(is_judging=is_judging)
         with self._lock:
-            if not self._has_work():
+            if is_judging:
+                self._lock.wait(BUSY_S if self._wish is None or self._frame is not None else YIELD_S)
+            elif not self._has_work():
                 self._lock.wait(POLL_S if source.is_live and not self._is_unreadable else None)
             wish = self._wish
             jobs = list(self._jobs)
@@ -204,12 +217,20 @@ class Feed:
             return
         for job, done in jobs:
             self._run_job(source, job, done)
-        has_news = self._poll(source)
         if wish is None:
+            # Nothing is asked for yet: judging would only delay the first frame.
+            has_news = not is_judging and self._poll(source)
             return
-        now_ns = self._clock.monotonic_ns()
         is_new = wish.token != self._done_token
-        if is_new or (has_news and self._is_due(source, wish, now_ns)) or self._is_owed(wish, now_ns):
+        # A wish comes before the next step of the judging, and so does a frame that is not on the screen yet.
+        has_news = not (is_judging and (is_new or self._frame is not None)) and self._poll(source)
+        now_ns = self._clock.monotonic_ns()
+        if (
+            is_new
+            or (has_news and is_judging)
+            or (has_news and self._is_due(source, wish, now_ns))
+            or self._is_owed(wish, now_ns)
+        ):
             self._make(source, wish, now_ns)
         elif has_news and not wish.view.is_following and now_ns - self._last_pulse_ns >= PULSE_S * 1e9:
             self._last_pulse_ns = now_ns
@@ -217,9 +238,23 @@ class Feed:
                 self._bounds = source.bounds_ns()
             self._notify()
 
+    def _is_judging(self, source: ViewSource) -> bool:
+        from livemon.model.snapshot import Judges
+
+        return not self._is_unreadable and isinstance(source, Judges) and source.judging is not None
+
+    def _make_way(self, *, is_judging: bool) -> None:
+        """Let the UI's thread in at shorter notice while this one has much to compute."""
+        if is_judging and not self._switch_s:
+            self._switch_s = sys.getswitchinterval()
+            sys.setswitchinterval(min(SWITCH_S, self._switch_s))
+        elif not is_judging and self._switch_s:
+            sys.setswitchinterval(self._switch_s)
+            self._switch_s = 0.0
+
     def _poll(self, source: ViewSource) -> bool:
         """Ask a live session for news; one that can't be read any more is said once and then left alone."""
-        if not source.is_live or self._is_unreadable:
+        if self._is_unreadable or not (source.is_live or self._is_judging(source)):
             return False
         try:
             return source.poll()

@@ -47,8 +47,11 @@ class DoctorScreen(PageScreen):
             text(f"class {clean(name)}", "label", f"{len(numbers)} CPUs: {ranges(numbers)}")
         status = snapshot.status
         rows.append(((), ""))
-        text("log", "label", f"{status.lines} lines, {status.records} timing records, {status.malformed} malformed")
-        text("ticks", "label", f"{status.ticks}, {status.late_ticks} late")
+        if status.is_counted:
+            text("log", "label", f"{status.lines} lines, {status.records} timing records, {status.malformed} malformed")
+            text("ticks", "label", f"{status.ticks}, {status.late_ticks} late")
+        else:
+            text("log, ticks", "label", "not counted up to this moment yet: the recording is being judged")
         text(
             "lost",
             "warn" if status.lost else "label",
