@@ -157,19 +157,25 @@ class LivemonApp(FrameApp):
         self.feed.submit(job, done)
 
     def act_jump(self) -> None:
-        """Ask for a time and go there."""
+        """Ask for a time and go there; the question is open at once, so that no key typed on is lost."""
+        screen = self.screen
+        if not isinstance(screen, BaseScreen):
+            return
 
-        def done(moments: object) -> None:
-            assert isinstance(moments, tuple)
+        def accept(text: str) -> str | None:
+            def done(moments: object) -> None:
+                assert isinstance(moments, tuple)
+                problem = self.jump_to(text, moments)
+                if screen.prompt is prompt:
+                    prompt.error = problem or ""
+                    screen.prompt = prompt if problem else None
+                    screen.draw()
 
-            def accept(text: str) -> str | None:
-                return self.jump_to(text, moments)
+            self.feed.submit(lambda source: source.moments_ns(), done)
+            return " "
 
-            screen = self.screen
-            if isinstance(screen, BaseScreen):
-                screen.ask(Prompt("go to", LineEdit(), accept))
-
-        self.feed.submit(lambda source: source.moments_ns(), done)
+        prompt = Prompt("go to", LineEdit(), accept)
+        screen.ask(prompt)
 
     def jump_to(self, text: str, moments: tuple[tuple[int, str], ...]) -> str | None:
         """Go to a typed time; returns what is wrong with it."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from textual import events
+from textual.keys import _character_to_key
 
 from livemon.ui.actions import ACTIONS, Keymap
 from livemon.ui.navigation import LivemonApp
@@ -75,6 +77,16 @@ async def test_the_time_cursor_stops_at_the_ends_and_says_so() -> None:
         assert "session's start" in text(app)
         await press(app, pilot, "0", "E")
         assert "no finding or mark before this moment" in text(app)
+
+
+async def test_keys_typed_on_after_the_jump_key_go_into_its_question() -> None:
+    async with opened() as (app, pilot):
+        for character in "b+42":  # faster than the session can be asked for its moments
+            app.post_message(events.Key(_character_to_key(character), character))
+        app.post_message(events.Key("enter", "\r"))
+        await settle(app, pilot)
+        assert "go to" not in text(app)
+        assert at_s(app) == pytest.approx(42.0)
 
 
 @pytest.mark.parametrize(

@@ -128,7 +128,7 @@ class StateLog:
         self._lags.add(count.arrival_ns, count.lag_ns)
 
     def _lost(self, lost: Lost) -> None:
-        self._now[LOST] += lost.count
+        self._now[LOST] += 1
         self._losses.add(lost.arrival_ns, lost)
         self.revision += 1
         self._note_counts(lost.arrival_ns)
@@ -190,7 +190,9 @@ class StateLog:
             key = (lost.source, lost.unit, lost.reason)
             sums[key] = sums.get(key, 0) + lost.count
         ordered = sorted(sums.items(), key=lambda item: -item[1])
-        return tuple(f"{source}: {n:,} {unit} ({reason})" for (source, unit, reason), n in ordered)
+        return tuple(
+            f"{source.removesuffix(':unseen')}: {n:,} {unit} ({reason})" for (source, unit, reason), n in ordered
+        )
 
     def gaps(self, start_ns: int, end_ns: int, at_ns: int | None) -> tuple[Gap, ...]:
         """Gaps that overlap a window, as known at a moment."""

@@ -56,19 +56,19 @@ def _finalize(findings: Sequence[OversizedFinalize], classes: int) -> str:
     worst = max(findings, key=lambda f: f.share_of_total or 0.0)
     parts = [f"OVERSIZED FINALIZE: {', '.join(stages[:3])}"]
     keys = {f.class_key for f in findings}
-    if len(keys) > 1:
-        parts.append(f"{len(keys)} of {max(classes, len(keys))} classes")
     what = f"worst {worst.class_key}" if len(keys) > 1 else shown_class(worst.class_key) or "median"
     parts.append(f"{what} {worst.p50_ms:.1f} ms")
-    if worst.ratio_to_device is not None:
-        parts.append(f"{worst.ratio_to_device:.1f}× {worst.device_stage}")
+    savings = [f.saving_ms_per_step for f in findings if f.saving_ms_per_step is not None]
+    if savings:
+        parts.append(f"removing it saves {sum(savings):.0f} ms per step")
     denominators = {f.share_denominator for f in findings}
     shares = [f.share_of_total for f in findings if f.share_of_total is not None]
     if shares and len(denominators) == 1 and sum(shares) <= 1:
         parts.append(f"{100 * sum(shares):.0f}% of {denominators.pop()}")
-    savings = [f.saving_ms_per_step for f in findings if f.saving_ms_per_step is not None]
-    if savings:
-        parts.append(f"removing it saves {sum(savings):.0f} ms per step")
+    if worst.ratio_to_device is not None:
+        parts.append(f"{worst.ratio_to_device:.1f}× {worst.device_stage}")
+    if len(keys) > 1:
+        parts.append(f"{len(keys)} of {max(classes, len(keys))} classes")
     return " · ".join(parts)
 
 

@@ -11,7 +11,7 @@ from livemon.ui.render.lane import class_letters, lane
 from livemon.ui.render.line import Row, clean, fit, wrap
 from livemon.ui.render.numbers import figure, milliseconds_words
 from livemon.ui.render.scale import PERCENT, Scale
-from livemon.ui.render.threads import thread_reasons
+from livemon.ui.render.threads import cpu_scale, thread_reasons
 
 
 def _head(name: str, detail: str, glyphs: Glyphs) -> Row:
@@ -50,20 +50,23 @@ def stage_rows(detail: StageDetail, cells: int, lines: int, glyphs: Glyphs) -> l
     return rows
 
 
+def _cpu_scale(series: Series) -> Scale:
+    return cpu_scale(max((value for value in series.high if value is not None), default=0.0))
+
+
 def thread_rows(detail: ThreadDetail, classes: Sequence[str], cells: int, lines: int, glyphs: Glyphs) -> list[Row]:
     """A thread: lane, series over time, per-class counters, facts, every figure with its quality."""
     row = detail.row
     rows: list[Row] = []
     letters = class_letters(classes)
-    legend = (
-        ", ".join(f"{letters[name]} {name}" for name in classes)
-        + f"; lower case mixed, {glyphs.idle} idle, blank not observed"
-    )
+    named = ", ".join(letters[name] if letters[name] == name else f"{letters[name]} {name}" for name in classes)
+    alone = ": all cores are of one class" if len(classes) == 1 else ""
+    legend = f"{named}{alone}; lower case mixed, {glyphs.idle} idle, blank not observed"
     kind = "exact, from per-class counters" if row.lane.is_exact else "estimated from the CPU it was last seen on"
     rows.append(_head("CORES OVER TIME", f"{legend}; {kind}", glyphs))
     rows.append((((" " * 9, "text"), *lane(row.lane, max(cells - 10, 1), classes, glyphs)), ""))
     charts: list[tuple[str, Series, Scale | None, str, str]] = [
-        ("CPU", row.series, PERCENT, "% of one core", ""),
+        ("CPU", row.series, _cpu_scale(row.series), "% of one core", ""),
         (
             "WAIT",
             detail.wait_percent,
@@ -80,7 +83,7 @@ def thread_rows(detail: ThreadDetail, classes: Sequence[str], cells: int, lines:
     for name, series, scale, what, why in charts:
         rows.append(_head(name, what, glyphs))
         if any(value is not None for value in series.high):
-            unit = "ms" if name == "CPU PER UNIT" else "%" if scale is PERCENT else ""
+            unit = "ms" if name == "CPU PER UNIT" else ""
             rows += [
                 (line, "") for line in bars(series, cells - 1, height, scale or scale_for((series,), unit), glyphs)
             ]

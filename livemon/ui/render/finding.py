@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from livemon.model.findings import Bucket, Finding, HostSlowTransient, LedgerRow, OversizedFinalize
+from livemon.model.findings import CAUSE_WORDS, Bucket, Finding, HostSlowTransient, LedgerRow, OversizedFinalize
 from livemon.ui.render.glyphs import Glyphs
 from livemon.ui.render.line import Line, Row, Span, clean, fit, wrap
 from livemon.ui.render.numbers import Stamps, duration, milliseconds, milliseconds_words, ratio, significant
 from livemon.ui.render.spark import bar
-from livemon.ui.render.summary import CAUSE_WORDS
+from livemon.ui.render.stages import class_about, class_word
 
 VERDICT_WORDS = {"applies": ("applies", "crit"), "ruled_out": ("ruled out", "ok"), "unknown": ("unknown", "muted")}
 
@@ -19,9 +19,10 @@ VERDICT_WORDS = {"applies": ("applies", "crit"), "ruled_out": ("ruled out", "ok"
 def headline(finding: Finding) -> str:
     """What it is, in one sentence."""
     if isinstance(finding, HostSlowTransient):
-        how = f" {finding.slowdown:.2f}× of usual" if finding.slowdown is not None else ""
+        how = f" {finding.slowdown:.2f}× its usual time" if finding.slowdown is not None else ""
         return f"The host side was slow:{how}" if finding.end_ns is not None else f"The host side is slow:{how}"
-    where = f" of {finding.class_key}" if finding.class_key else ""
+    shown = class_word(finding.class_key)
+    where = f" of {shown}" if shown else ""
     return f"{finding.stage}{where} takes {milliseconds_words(finding.p50_ms)} after the device is done"
 
 
@@ -49,8 +50,10 @@ def facts(finding: Finding, stamps: Stamps) -> list[tuple[str, str]]:
 
 
 def _finalize_facts(finding: OversizedFinalize, stamps: Stamps) -> list[tuple[str, str]]:
-    out = [
-        ("detected", stamps.time(finding.detected_ns, places=1)),
+    out = [("detected", stamps.time(finding.detected_ns, places=1))]
+    if about := class_about(finding.class_key):
+        out.append(("class", f"{finding.class_key}: {about}"))
+    out += [
         ("median", f"{milliseconds_words(finding.p50_ms)} over {finding.units} units"),
     ]
     if finding.budget_ms is not None:
@@ -64,7 +67,8 @@ def _finalize_facts(finding: OversizedFinalize, stamps: Stamps) -> list[tuple[st
         out.append(("saving", f"{milliseconds_words(finding.saving_ms_per_step)} per step without it"))
     if finding.saving_to_budget_ms_per_step is not None:
         out.append(("", f"{milliseconds_words(finding.saving_to_budget_ms_per_step)} per step if it met its budget"))
-    out.append(("rules", ", ".join(finding.rules) or "–"))
+    words = {"budget": "the budget", "ratio": "the ratio to the device stage"}
+    out.append(("breaks", " and ".join(words.get(rule, rule) for rule in finding.rules) or "–"))
     if finding.evidence:
         out.append(("evidence", finding.evidence))
     return out
@@ -88,7 +92,9 @@ def finding_rows(finding: Finding, stamps: Stamps, cells: int, glyphs: Glyphs) -
             )
             rows += [(line, "") for line in _ledger_lines(finding.ledger, glyphs)]
         if finding.buckets:
-            rows += _section("OVER TIME", "aligned at the start; share of slow units, median and P99", glyphs)
+            rows += _section(
+                "OVER TIME", "aligned at the start; share of slow units; median, P99 and CPU per unit in ms", glyphs
+            )
             rows += [(line, "") for line in bucket_lines(finding.buckets, cells, glyphs)]
         if finding.does_not_show:
             rows += _section("DOES NOT SHOW", "", glyphs)
@@ -115,7 +121,7 @@ def _cause_rows(finding: HostSlowTransient, cells: int, glyphs: Glyphs) -> list[
         head: list[Span] = [
             (f" {sign} ", "title"),
             (fit(word, 10), style),
-            (fit(name, 30, more=glyphs.more), "bold" if cause.verdict == "applies" else "text"),
+            (fit(name, 26, more=glyphs.more), "bold" if cause.verdict == "applies" else "text"),
             (glyphs.ascii_only(fit(figures, 15)), "text"),
         ]
         room = max(cells - 60, 20) if cells >= 110 else cells - 6
@@ -172,13 +178,22 @@ def _thread_rows(finding: HostSlowTransient, cells: int, glyphs: Glyphs) -> list
     return rows
 
 
+_FACTORS = {"ipc": "IPC", "cycle_rate": "cycle rate"}
+
+
 def _ledger_lines(ledger: Sequence[LedgerRow], glyphs: Glyphs) -> list[Line]:
+    if all(value is None for row in ledger for _, value in row.factors):
+        return [
+            ((f" {glyphs.missing} instructions, IPC and cycle rate are not known: livemon doctor says why", "muted"),)
+        ]
     lines: list[Line] = []
     for row in ledger:
         observed = None
         if row.cpu_ms_during is not None and row.cpu_ms_reference:
             observed = row.cpu_ms_during / row.cpu_ms_reference
-        factors = f" {glyphs.times} ".join(f"{name} {ratio(value, glyphs)}" for name, value in row.factors)
+        factors = f" {glyphs.times} ".join(
+            f"{_FACTORS.get(name, name)} {ratio(value, glyphs)}" for name, value in row.factors
+        )
         residual = "not closed" if row.residual is None else f"residual {row.residual:.2f}"
         is_open = row.residual is None or not 0.8 <= row.residual <= 1.25
         text = f"{pair((row.cpu_ms_during, row.cpu_ms_reference))} ms = {ratio(observed, glyphs)}; {factors} = {ratio(row.explained, glyphs)}; "
@@ -228,7 +243,9 @@ def markdown(finding: Finding, stamps: Stamps) -> str:
         for cause in finding.causes:
             during, reference = (("–" if v is None else significant(v)) for v in (cause.during, cause.reference))
             evidence = cause.evidence.replace("|", "\\|")
-            lines.append(f"| {cause.cause} | {cause.verdict.replace('_', ' ')} | {during} | {reference} | {evidence} |")
+            lines.append(
+                f"| {CAUSE_WORDS.get(cause.cause, cause.cause)} | {cause.verdict.replace('_', ' ')} | {during} | {reference} | {evidence} |"
+            )
         if finding.ledger:
             lines += [
                 "",

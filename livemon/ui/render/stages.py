@@ -15,10 +15,10 @@ from livemon.ui.render.spark import bar, spark
 from livemon.ui.render.table import Column, Widths
 
 COLUMNS: tuple[Column, ...] = (
-    Column("class", "class", 10, "<", 0, stretch=1, most=22, about="the line's own label, or position/period in the detected cycle"),
+    Column("class", "class", 10, "<", 0, stretch=1, most=22, about="the line's own label, or position/period in the detected cycle (positions count from 0)"),
     Column("stage", "stage", 11, "<", 0, stretch=1, most=24, about="name of the stage; unaccounted is total minus its parts"),
-    Column("role", "role", 8, "<", 7, from_width=110, about="device, finalize, host, wait, total or unaccounted"),
-    Column("state", "state", 6, "<", 0, about="ok, OVER its budget, SLOW against its healthy state, warming, silent"),
+    Column("role", "role", 8, "<", 7, from_width=110, about="device, finalize, host, wait, total, or rest: what the parts leave of the total"),
+    Column("state", "state", 6, "<", 0, about="ok, OVER its budget, SLOW against its healthy state, warming, silent, ? not judged yet"),
     Column("last", "last", 6, ">", 3, about="duration in the newest unit, ms"),
     Column("p50", "median", 6, ">", 0, about="median in the window, ms"),
     Column("p99", "P99", 6, ">", 1, about="99th percentile in the window, ms"),
@@ -104,8 +104,22 @@ def stage_reasons(row: StageRow) -> list[tuple[str, str, str]]:
     """(column, value, why or where from) of a row, for the key that explains a cell."""
     window = f"in the window, n = {row.n}"
     nothing = "no record in the window" if row.n == 0 else "not known yet"
+def class_word(class_key: str | None) -> str:
+    """A class as it is shown; nothing for none, and for a cycle of one, which tells nothing apart."""
+    return "" if class_key in (None, "0/1") else clean(class_key or "")
+
+
+def class_about(class_key: str | None) -> str:
+    """What a class key like ``2/3`` says; nothing for a label."""
+    position, slash, period = (class_key or "").partition("/")
+    if not (slash and position.isdecimal() and period.isdecimal()) or period == "1":
+        return ""
+    return f"position {position} of 0 to {int(period) - 1} in the cycle that the lines show"
+
+
     return [
-        ("class", row.class_key or "–", "the line has no label and no cycle was found" if row.class_key is None else ""),
+        ("class", row.class_key or "–",
+         "the line has no label and no cycle was found" if row.class_key is None else class_about(row.class_key)),
         ("role", row.role, "from the stage's name or the criteria"),
         ("state", row.state, {"warming": "too few units yet to know what is usual"}.get(row.state, "")),
         ("last", milliseconds(row.last_ms), nothing if row.last_ms is None else "newest unit, ms"),

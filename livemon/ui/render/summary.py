@@ -7,6 +7,7 @@ from livemon.model.snapshot import Snapshot, Status, Verdict
 from livemon.ui.render.glyphs import Glyphs
 from livemon.ui.render.line import Line, Span, clean, fit, fit_line, line_width, width, wrap
 from livemon.ui.render.numbers import Stamps, duration, milliseconds_words, percent, ratio, size
+from livemon.ui.render.stages import class_word
 
 _LEVELS = {
     "ok": (" OK ", "v-ok"),
@@ -14,22 +15,6 @@ _LEVELS = {
     "warning": (" WARNING ", "v-warning"),
     "critical": (" CRITICAL ", "v-critical"),
     "unknown": (" UNKNOWN ", "v-unknown"),
-}
-
-CAUSE_WORDS = {
-    "placement": "placement",
-    "cycle_rate": "low cycle rate",
-    "ipc": "low IPC",
-    "off_cpu": "waiting for a CPU",
-    "throttled": "cgroup throttling",
-    "steal": "stolen by the hypervisor",
-    "softirq": "softirq on its CPU",
-    "migrations": "migrations",
-    "page_faults": "page faults",
-    "blocked": "blocked (lock, I/O, GIL)",
-    "more_work": "more work per unit",
-    "device": "the device is slower",
-    "completion_path": "late completion after the device",
 }
 
 
@@ -102,7 +87,7 @@ def _status_parts(status: Status, glyphs: Glyphs) -> list[tuple[int, str, str]]:
     if not is_usual:
         parts.append((0, glyphs.ascii_only(clean(status.recorder_state)), "bar-warn"))
     if status.lost:
-        parts.append((1, f"LOST {status.lost}", "bar-warn"))
+        parts.append((1, f"{status.lost} losses: d" if status.lost > 1 else "1 loss: d", "bar-warn"))
     if status.degraded:
         parts.append((2, f"degraded: {glyphs.ascii_only(clean(status.degraded))}", "bar-warn"))
     if status.units_per_s is not None:
@@ -152,12 +137,12 @@ def _transient_words(finding: HostSlowTransient, stamps: Stamps, glyphs: Glyphs)
         spans.append((f"{duration((finding.end_ns - finding.start_ns) / 1e9)} ", "text"))
     if finding.slowdown is not None:
         spans.append((ratio(finding.slowdown, glyphs) + " ", "bold"))
-    if finding.primary_cause is None:
+    if finding.primary_words is None:
         spans.append(("cause not told ", "muted"))
     else:
         threads = next((c.threads for c in finding.causes if c.cause == finding.primary_cause), ())
         named = ": " + ", ".join(clean(t) for t in threads[:3]) if threads else ""
-        spans.append((f"{CAUSE_WORDS.get(finding.primary_cause, finding.primary_cause)}{named} ", "name"))
+        spans.append((f"{finding.primary_words}{named} ", "name"))
     if finding.peak_p99_ms is not None:
         spans.append((f"peak P99 {milliseconds_words(finding.peak_p99_ms)} ", "muted"))
     if finding.cost_ms is not None:
@@ -166,7 +151,7 @@ def _transient_words(finding: HostSlowTransient, stamps: Stamps, glyphs: Glyphs)
 
 
 def _finalize_words(finding: OversizedFinalize, glyphs: Glyphs) -> list[Span]:
-    where = f"{clean(finding.class_key)} {clean(finding.stage)}" if finding.class_key else clean(finding.stage)
+    where = f"{class_word(finding.class_key)} {clean(finding.stage)}".lstrip()
     spans: list[Span] = [
         (where + " ", "name"),
         (f"median {milliseconds_words(finding.p50_ms)} ", "bold"),
@@ -179,7 +164,8 @@ def _finalize_words(finding: OversizedFinalize, glyphs: Glyphs) -> list[Span]:
     if finding.ratio_to_device is not None:
         spans.append((f"{ratio(finding.ratio_to_device, glyphs)} {clean(finding.device_stage or 'device')} ", "text"))
     if finding.share_of_total is not None:
-        spans.append((f"{finding.share_of_total * 100:.0f}% of total", "muted"))
+        of = "of wall time" if finding.share_denominator.startswith("wall time") else "of total"
+        spans.append((f"{finding.share_of_total * 100:.0f}% {of}", "muted"))
     if finding.end_ns is not None:
         spans.append((" ended", "muted"))
     return spans

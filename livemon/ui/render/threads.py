@@ -32,6 +32,9 @@ COLUMNS: tuple[Column, ...] = (
     Column("spark", "", 6, "<", 7, stretch=3, about="CPU % over time, each cell's maximum"),
 )  # fmt: skip
 
+CLASS_COLUMNS = ("class", "lane", "efficiency_share")
+"""Columns that say nothing where all cores are of one class."""
+
 FIGURES: dict[str, str] = {
     "cpu_percent": "percent",
     "cpu_ms_per_unit": "ms",

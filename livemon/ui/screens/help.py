@@ -18,6 +18,8 @@ SIGNS = (
     ("! x @", "takes part in the shown episode / has ended / is livemon itself"),
     ("┄", "a gap: nothing was observed there; it is never drawn as zero"),
     ("▲ before an id", "the finding is ongoing"),
+    ("host-slow 5.0×", "host stages take five times their usual; finalize 5.0×: five times the budget"),
+    ("2/3", "the third kind of run in a cycle of three, found in the lines; positions count from 0"),
     ("sparklines", "each cell shows its maximum; the scale is in the header and shared by all rows"),
 )
 

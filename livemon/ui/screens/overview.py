@@ -151,7 +151,7 @@ class OverviewScreen(OverviewPanels):
         choices = CHOICES["group"]
         place = (choices.index(self.app.settings.group) + 1) % len(choices)
         self.app.settings = replace(self.app.settings, group=choices[place])  # type: ignore[arg-type]
-        self.app.say(f"threads grouped by {choices[place]}")
+        self.app.say("threads not grouped" if choices[place] == "none" else f"threads grouped by {choices[place]}")
 
     def act_scale(self) -> None:
         """The next scale of the stage sparklines."""

@@ -255,7 +255,9 @@ class OverviewPanels(BaseScreen):
     ) -> None:
         panel = self.panels["threads"]
         settings = self.app.settings
-        widths = choose(thread_render.COLUMNS, cells - MARGIN, settings.hidden_columns)
+        is_uniform = len(snapshot.classes) == 1
+        hidden = (*settings.hidden_columns, *(thread_render.CLASS_COLUMNS if is_uniform else ()))
+        widths = choose(thread_render.COLUMNS, cells - MARGIN, hidden)
         self._thread_widths = widths
         is_wide = cells >= 100
         count = max(count - (1 if is_wide else 0), 0)
@@ -268,7 +270,8 @@ class OverviewPanels(BaseScreen):
         total = len(snapshot.threads)
         shown = f"{total}" if len(entries) == total else f"{len(entries)} of {total}"
         if is_wide:
-            detail = f"{self._position(panel, len(entries))}{sorted_by}{groups}{filter_words}"
+            uniform = ", one core class" if is_uniform else ""
+            detail = f"{self._position(panel, len(entries))}{sorted_by}{groups}{uniform}{filter_words}"
             rows.append(self._title("threads", f"THREADS {shown}", detail, cells))
             places.append(("threads", -1))
         sign = self.glyphs.arrow if self.active == "threads" else " "

@@ -43,7 +43,8 @@ class SessionsScreen(PageScreen):
             listing = self.app.settings.sessions
             why = "this viewer was started without a list of recordings" if listing is None else "no recording found"
             return [((), ""), (((f"  {why}; see livemon sessions", "muted"),), "")]
-        rows: list[Row] = []
+        titles = f"   {'started':<17}{'length':>9}  {'size':>9}  {'state':<20} {'targets':<24} {'findings':<12} name"
+        rows: list[Row] = [(((titles, "header"),), "")]
         source = self.app.feed.source
         for entry in entries:
             start = (
@@ -53,7 +54,7 @@ class SessionsScreen(PageScreen):
             )
             is_this = source is not None and entry.path == source.path
             state_style = "ok" if entry.state.startswith(("recording", "closed")) else "warn"
-            found = "" if entry.findings is None else f"{entry.findings} findings"
+            found = "" if entry.findings is None else str(entry.findings)
             spans = (
                 (" * " if is_this else "   ", "title"),
                 (fit(start or self.glyphs.missing, 17), "text"),
@@ -69,7 +70,7 @@ class SessionsScreen(PageScreen):
 
     def selectable(self) -> range:
         """Every recording."""
-        return range(len(self.entries()))
+        return range(1, len(self.entries()) + 1)
 
     def act_open(self) -> None:
         """Open the selected recording in place of the shown one."""
