@@ -28,7 +28,11 @@ COLUMNS: tuple[Column, ...] = (
     Column("spark", "", 6, "<", 6, stretch=4, about="durations over time, each cell's maximum"),
 )  # fmt: skip
 
-_STATES = {"ok": ("ok", "ok"), "over": ("OVER", "crit"), "slow": ("SLOW", "warn")}
+_STATES = {"ok": ("ok", "ok"), "over": ("OVER", "crit"), "slow": ("SLOW", "warn"), "unjudged": ("?", "muted")}
+_STATE_WORDS = {
+    "warming": "too few units yet to know what is usual",
+    "unjudged": "the recording is still being judged and has not come to this moment yet",
+}
 ROLE_WORDS = {"unaccounted": "rest"}
 SCALES = ("relative", "log", "linear")
 
@@ -100,10 +104,6 @@ def _budget(row: StageRow, cells: int, glyphs: Glyphs) -> tuple[str, str]:
     return f"{bar(part, max(cells - 6, 1), glyphs)} {ratio(part, glyphs)}", "crit" if part > 1 else "ok"
 
 
-def stage_reasons(row: StageRow) -> list[tuple[str, str, str]]:
-    """(column, value, why or where from) of a row, for the key that explains a cell."""
-    window = f"in the window, n = {row.n}"
-    nothing = "no record in the window" if row.n == 0 else "not known yet"
 def class_word(class_key: str | None) -> str:
     """A class as it is shown; nothing for none, and for a cycle of one, which tells nothing apart."""
     return "" if class_key in (None, "0/1") else clean(class_key or "")
@@ -117,11 +117,15 @@ def class_about(class_key: str | None) -> str:
     return f"position {position} of 0 to {int(period) - 1} in the cycle that the lines show"
 
 
+def stage_reasons(row: StageRow) -> list[tuple[str, str, str]]:
+    """(column, value, why or where from) of a row, for the key that explains a cell."""
+    window = f"in the window, n = {row.n}"
+    nothing = "no record in the window" if row.n == 0 else "not known yet"
     return [
         ("class", row.class_key or "–",
          "the line has no label and no cycle was found" if row.class_key is None else class_about(row.class_key)),
         ("role", row.role, "from the stage's name or the criteria"),
-        ("state", row.state, {"warming": "too few units yet to know what is usual"}.get(row.state, "")),
+        ("state", row.state, _STATE_WORDS.get(row.state, "")),
         ("last", milliseconds(row.last_ms), nothing if row.last_ms is None else "newest unit, ms"),
         ("median", milliseconds(row.p50_ms), nothing if row.p50_ms is None else f"ms, {window}"),
         ("P99", milliseconds(row.p99_ms), nothing if row.p99_ms is None else f"ms, {window}"),

@@ -92,9 +92,9 @@ def _status_parts(status: Status, glyphs: Glyphs) -> list[tuple[int, str, str]]:
         parts.append((2, f"degraded: {glyphs.ascii_only(clean(status.degraded))}", "bar-warn"))
     if status.units_per_s is not None:
         parts.append((2, f"{percent(status.units_per_s)} units/s", "bar"))
-    if status.late_ticks:
+    if status.late_ticks and status.is_counted:
         parts.append((4, f"late {status.late_ticks}/{status.ticks}", "bar-warn"))
-    if status.malformed:
+    if status.malformed and status.is_counted:
         parts.append((5, f"malformed {status.malformed}", "bar-warn"))
     if status.log_lag_ms is not None and status.log_lag_ms >= 1000:
         parts.append((4, f"log late by {duration(status.log_lag_ms / 1000)}", "bar-warn"))
@@ -106,7 +106,7 @@ def _status_parts(status: Status, glyphs: Glyphs) -> list[tuple[int, str, str]]:
         parts.append((8, f"own CPU {percent(status.self_cpu_percent)}%", "bar"))
     if not status.lost:
         parts.append((10, "lost 0", "bar"))
-    if not status.late_ticks and status.ticks:
+    if not status.late_ticks and status.ticks and status.is_counted:
         parts.append((11, f"late 0/{status.ticks}", "bar"))
     return parts
 
