@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import heapq
-import re
 from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -21,6 +20,7 @@ from livemon.importing_perf import ScriptSamples, StatSamples, stat_start_wall_n
 from livemon.importing_threads import ThreadSamples, look_at_threads, topology_of
 from livemon.model.criteria import Criteria, criteria_sha256, load_criteria
 from livemon.model.errors import SessionError, UsageError
+from livemon.model.expressions import expression
 from livemon.model.facts import SessionFacts
 from livemon.model.samples import ClockAnchor, Sample, ThreadInfo, ThreadTick, TimingRecord
 from livemon.parse.options import ParseOptions
@@ -75,7 +75,7 @@ def import_files(request: ImportRequest) -> Imported:
             f"{len(request.arrivals)} --arrivals for {len(request.logs)} --log", "give one for each log, in order"
         )
     criteria = load_criteria(request.criteria_toml) if request.criteria_toml else Criteria()
-    pattern = _pattern(request.mark_pattern)
+    pattern = None if request.mark_pattern is None else expression(request.mark_pattern, "--mark-pattern")
     logs = [
         LogInput(path, index, request.arrivals[index] if request.arrivals else None, request.options, pattern)
         for index, path in enumerate(request.logs)
@@ -105,10 +105,7 @@ def import_files(request: ImportRequest) -> Imported:
     )
     total = write_session(request.output, facts, _anchored(merged, clock), is_forced=request.is_forced)
     records = sum(source.records for source in sources)
-    notes = []
-    for source, log in zip(sources, logs, strict=True):
-        if not source.records:
-            notes.append(f"no timing found in {log.path}; it ends with: {source.tail_text[-300:] or '(nothing)'}")
+    notes = [source.nothing_found for source in sources if not source.records]
     ticks = sum(source.ticks for source in counters)
     return Imported(records, ticks, total, clock, tuple(notes))
 
@@ -199,15 +196,6 @@ def _export_lines(path: Path) -> Iterator[Sample | SessionFacts]:
                     raise UsageError(f"{path}, line {number}: {error}") from None
     except OSError as error:
         raise UsageError(f"can't read {path}: {error.strerror}") from None
-
-
-def _pattern(text: str | None) -> re.Pattern[str] | None:
-    if text is None:
-        return None
-    try:
-        return re.compile(text)
-    except re.error as error:
-        raise UsageError(f"--mark-pattern {text!r}: {error}") from None
 
 
 def _arrival(sample: Sample) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import re
+import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import count
@@ -17,6 +18,7 @@ from livemon.model.errors import UsageError
 from livemon.model.samples import ClockAnchor, LogCount, LogStream, Lost, Mark, Sample
 from livemon.parse.options import ParseOptions
 from livemon.parse.placing import place
+from livemon.parse.plain import HEAD_BYTES, check_text
 from livemon.parse.record import ParsedRecord
 from livemon.parse.stream import TimingStream
 from livemon.parse.timestamps import find as find_stamp
@@ -27,6 +29,10 @@ REORDER_NS = 2_000_000_000
 """Lines that were written out of order by no more than this are put in order."""
 _REORDER_MOST = 50_000
 _MARK_CHARS = 200
+_SHOWN_CHARS = 80
+TIME_LIMIT_NS = 1 << 62
+"""Times are within this of 0 (146 years), so that no sum of two leaves 64 bits."""
+_WHOLE = re.compile(rb"\s*[+-]?[0-9]{1,19}\s*\Z")
 UNIX_FROM_NS = 10**17
 """Larger times are unix time: a machine is not up for three years, and 1973 is long ago."""
 
@@ -41,6 +47,16 @@ class LogInput:
     options: ParseOptions
     mark_pattern: re.Pattern[str] | None = None
 
+    def stream(self) -> TimingStream:
+        """A reader for it; stamps that lack their year are of the time before the file was last written.
+
+        Raises:
+            UsageError: there is no such file, or it is one that can be read only once.
+        """
+        stream = TimingStream(self.options)
+        stream.calendar.reference_ns = written_ns(self.path)
+        return stream
+
 
 @dataclass(frozen=True, slots=True)
 class Stamps:
@@ -51,6 +67,23 @@ class Stamps:
     anchors: tuple[tuple[int, int], ...]
     """(monotonic ns, unix ns)."""
     first_arrival_ns: int | None
+
+
+def written_ns(path: Path) -> int:
+    """When a file to import was last written, unix ns.
+
+    Raises:
+        UsageError: there is none, or it is a pipe: files are looked at before they are read.
+    """
+    try:
+        status = path.stat()
+    except (OSError, ValueError) as error:
+        raise UsageError(f"can't read {path}: {getattr(error, 'strerror', error)}") from None
+    if stat.S_ISDIR(status.st_mode):
+        raise UsageError(f"{path} is a folder", "name a file in it")
+    if not stat.S_ISREG(status.st_mode):
+        raise UsageError(f"{path} is no regular file and can be read only once", "write it into a file first")
+    return status.st_mtime_ns
 
 
 def _chunks(path: Path) -> Iterator[bytes]:
@@ -64,10 +97,12 @@ def _chunks(path: Path) -> Iterator[bytes]:
 
 def look(log: LogInput) -> Stamps:
     """Read on until the log's first stamp is found (an unstamped log is read whole)."""
-    stream = TimingStream(log.options)
+    stream = log.stream()
     clocks: set[str] = set()
     anchors: list[tuple[int, int]] = []
-    for data in _chunks(log.path):
+    for number, data in enumerate(_chunks(log.path)):
+        if number == 0:
+            check_text(data[:HEAD_BYTES], str(log.path))
         clocks |= {record.clock for record in stream.feed(data) if record.clock is not None}
         anchors += [(mono_ns, wall_ns) for _, mono_ns, wall_ns in stream.take_anchors()]
         if clocks:
@@ -81,11 +116,11 @@ def read_arrivals(path: Path) -> Iterator[int]:
     try:
         with path.open("rb") as file:
             for number, line in enumerate(file, 1):
-                try:
-                    yield int(line)
-                except ValueError:
+                t_ns = int(line) if _WHOLE.match(line) else TIME_LIMIT_NS
+                if not -TIME_LIMIT_NS < t_ns < TIME_LIMIT_NS:
                     shown = line[:40].decode(errors="replace").strip()
-                    raise UsageError(f"{path}, line {number}: {shown!r} is not a time in whole ns") from None
+                    raise UsageError(f"{path}, line {number}: {shown!r} is not a time in whole ns")
+                yield t_ns
     except OSError as error:
         raise UsageError(f"can't read {path}: {error.strerror}") from None
 
@@ -115,14 +150,20 @@ class LogSamples:
         self._shift_ns = anchors[0][0] - anchors[0][1] if anchors else None
         self._criteria = criteria
         self._at_ns = start_ns
-        self._stream = TimingStream(log.options)
+        self._stream = log.stream()
         self._arrivals = None if log.arrivals is None else _Arrivals(log.arrivals, log.path)
         self.records = 0
 
     @property
-    def tail_text(self) -> str:
-        """The last lines without timing, for the message when there is none at all."""
-        return self._stream.tail_text
+    def nothing_found(self) -> str:
+        """What is said of a log without any timing, in one line."""
+        last = next(iter(self._stream.tail_text.splitlines()[-1:]), "")
+        shown = f" (it ends with {last[:_SHOWN_CHARS]!r})" if last else ""
+        path = self._log.path
+        return (
+            f"{path}: read {self._stream.stats.lines:,} lines, no timing found{shown}; "
+            f"try: livemon parse --explain {path}"
+        )
 
     def samples(self) -> Iterator[Sample]:
         """In order of arrival.

@@ -15,6 +15,10 @@ from livemon.model.samples import UNKNOWN, ClassColumns, Sample, ThreadInfo, Thr
 from livemon.session.jsonl import CLASS_NAME
 
 _LOOK_TICKS = 100
+_COUNTERS = 3
+"""Of a core class: instructions, cycles, CPU time; an export has two more behind them."""
+_LIMIT = 1 << 62
+"""Times and counts are within this of 0, so that no sum of two leaves 64 bits."""
 _SPEED = {"P": 0, "BIG": 0, "M": 1, "E": 2, "EFFICIENCY": 2, "LITTLE": 2, "ATOM": 2, "LP-E": 3, "LPE": 3}
 """Rank by speed of the names in use; above 1: efficiency cores."""
 
@@ -46,24 +50,41 @@ def _lines(path: Path) -> Iterator[tuple[int, list[dict[str, Any]]]]:
                 if line.isspace():
                     continue
                 value = json.loads(line)
-                if isinstance(value, dict) and value.get("kind", "ThreadTick") != "ThreadTick":
+                if not isinstance(value, dict):
+                    raise ValueError("not an object")
+                if value.get("kind", "ThreadTick") != "ThreadTick":
                     continue
-                yield _whole(value["t_ns"], "t_ns"), value["threads"]
+                yield _whole(value["t_ns"], "t_ns"), _objects(value["threads"])
     except OSError as error:
         raise UsageError(f"can't read {path}: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, RecursionError) as error:
         what = f"no {error}" if isinstance(error, KeyError) else str(error)
         raise UsageError(f"{path}, line {at}: not a thread tick ({what})", "see the format with --help") from None
 
 
+def _objects(value: object) -> list[dict[str, Any]]:
+    if not isinstance(value, list) or not all(isinstance(thread, dict) for thread in value):
+        raise ValueError("threads is not a list of objects")
+    return value
+
+
 def _whole(value: object, name: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not -(1 << 63) <= value < 1 << 63:
-        raise ValueError(f"{name} is {value!r}, not a whole number")
+    if isinstance(value, bool) or not isinstance(value, int) or not -_LIMIT < value < _LIMIT:
+        raise ValueError(f"{name} is {value!r:.40}, not a whole number")
     return value
 
 
 def _or_unknown(value: object, name: str) -> int:
-    return UNKNOWN if value is None else _whole(value, name)
+    """A count: what is below 0 counts nothing, as ``null`` does."""
+    return UNKNOWN if value is None else max(_whole(value, name), UNKNOWN)
+
+
+def _counters(value: object, name: str) -> list[object] | tuple[None, None, None]:
+    if value is None:
+        return None, None, None
+    if not isinstance(value, list) or len(value) < _COUNTERS:
+        raise ValueError(f"{name} is {value!r:.40}, not [instructions, cycles, cpu_ns]")
+    return value[:_COUNTERS]
 
 
 class ThreadSamples:
@@ -90,13 +111,14 @@ class ThreadSamples:
             last_ns = at_ns
             try:
                 yield from self._tick(at_ns, threads)
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
+            except (ValueError, KeyError) as error:
                 what = f"no {error}" if isinstance(error, KeyError) else str(error)
                 raise UsageError(f"{self._path}, tick {number}: {what}") from None
             self.ticks += 1
 
     def _tick(self, at_ns: int, threads: list[dict[str, Any]]) -> Iterator[Sample]:
         index = array("q")
+        present: set[int] = set()
         base: dict[str, array[int]] = {key: array("q") for key in ("run_delay_ns", "switches", "last_cpu")}
         cpu_ns = array("q")
         classes: dict[str, tuple[array[int], array[int], array[int]]] = {}
@@ -104,7 +126,11 @@ class ThreadSamples:
             info = self._thread(at_ns, thread)
             if info is not None:
                 yield info
-            index.append(self._index[_identity(thread)])
+            number = self._index[_identity(thread)]
+            if number in present:
+                raise ValueError(f"thread {thread['tid']} is in it twice")
+            present.add(number)
+            index.append(number)
             for key, column in base.items():
                 column.append(_or_unknown(thread.get(key), key))
             known: int | None = None
@@ -114,7 +140,7 @@ class ThreadSamples:
                 columns = classes.get(name)
                 if columns is None:
                     columns = classes[name] = array("q"), array("q"), array("q")
-                for column, value in zip(columns, values or (None, None, None), strict=False):
+                for column, value in zip(columns, _counters(values, name), strict=True):
                     _fill(column, at)
                     column.append(_or_unknown(value, name))
                 spent = columns[2][at] if len(columns[2]) > at else UNKNOWN
@@ -123,7 +149,7 @@ class ThreadSamples:
                 elif known != UNKNOWN:
                     known = (known or 0) + spent
             given = thread.get("cpu_ns")
-            cpu_ns.append(_whole(given, "cpu_ns") if given is not None else UNKNOWN if known is None else known)
+            cpu_ns.append(_or_unknown(given, "cpu_ns") if given is not None else UNKNOWN if known is None else known)
         for columns in classes.values():
             for column in columns:
                 _fill(column, len(index))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from livemon.collect.logs import LogEvent, LogRequest, LogSet, StreamOpened
 from livemon.collect.tail import Chunk, Ended, Restarted, Skipped
 from livemon.model.clock import Clock, WallMapping
-from livemon.model.errors import UsageError
+from livemon.model.expressions import bytes_expression
 from livemon.model.samples import UNKNOWN, LogCount, LogStream, Lost, Mark, Note, Sample, TimingRecord
 from livemon.parse.options import ParseOptions
 from livemon.parse.placing import place
@@ -90,7 +89,7 @@ class LogReader:
     ) -> None:
         self.logs = LogSet(requests)
         self._options = options
-        self._marks = [_mark_pattern(text) for text in mark_patterns]
+        self._marks = [bytes_expression(text, "--mark-pattern") for text in mark_patterns]
         self._clock = clock
         self._wall = wall
         self._streams: dict[int, _Stream] = {}
@@ -176,7 +175,9 @@ class LogReader:
                 out.append(
                     Note(arrival_ns, "warning", text, "name the process's text output, or pipe it through a decoder")
                 )
-        records = self._parser(stream, chunk.generation, chunk.offset).feed(chunk.data)
+        parser = self._parser(stream, chunk.generation, chunk.offset)
+        parser.calendar.reference_ns = self._clock.wall_ns()
+        records = parser.feed(chunk.data)
         out.extend([self._place(record, arrival_ns, index, stream) for record in records])
         if self._marks:
             self._find_marks(stream, chunk, arrival_ns, out)
@@ -295,13 +296,6 @@ def looks_binary(data: bytes) -> bool:
 
 
 _CONTROL = [bytes([n]) for n in range(32) if n not in (8, 9, 10, 12, 13, 27)]
-
-
-def _mark_pattern(text: str) -> re.Pattern[bytes]:
-    try:
-        return re.compile(text.encode())
-    except re.error as error:
-        raise UsageError(f"--mark-pattern {text!r} is no valid expression: {error}") from error
 
 
 def _without_offset(record: TimingRecord) -> TimingRecord:

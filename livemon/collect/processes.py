@@ -9,7 +9,8 @@ from pathlib import Path
 
 from livemon.collect.environment import redact_command
 from livemon.collect.procfs import DENIED, list_numbers, read_file
-from livemon.model.errors import TargetError, UsageError
+from livemon.model.errors import TargetError
+from livemon.model.expressions import expression
 from livemon.model.facts import Target
 from livemon.parse.procfs import parse_stat, printable
 
@@ -50,10 +51,7 @@ def find_by_name(regex: str, root: str = "/") -> list[Target]:
     Raises:
         UsageError: the expression is not valid.
     """
-    try:
-        pattern = re.compile(regex)
-    except re.error as error:
-        raise UsageError(f"--name {regex!r} is no valid expression: {error}") from error
+    pattern = expression(regex, "--name")
     if not _has_proc(root):
         return _find_portable(pattern)
     own = _own_family(root)

@@ -13,15 +13,9 @@ from typing import IO
 from livemon.model.clock import SystemClock
 from livemon.model.errors import EXIT_OK, UsageError
 from livemon.parse.options import ParseOptions, add_parse_arguments, options_from
+from livemon.parse.plain import HEAD_BYTES, check_text
 
 CHUNK_BYTES = 1 << 18
-_MAGIC = (
-    (b"\x1f\x8b", "gzip-compressed", "zcat"),
-    (b"\x28\xb5\x2f\xfd", "zstd-compressed", "zstdcat"),
-    (b"\xfd7zXZ", "xz-compressed", "xzcat"),
-    (b"BZh", "bzip2-compressed", "bzcat"),
-)
-_CONTROL = bytes([*range(1, 8), 11, *range(14, 27), *range(28, 32), 127])
 
 
 def prepare_parser(parser: argparse.ArgumentParser) -> None:
@@ -142,25 +136,9 @@ def chunks(file: IO[bytes], name: str) -> Iterator[bytes]:
     read = getattr(file, "read1", file.read)
     try:
         chunk = read(CHUNK_BYTES)
-        check_text(chunk[:8192], name)
+        check_text(chunk[:HEAD_BYTES], name)
         while chunk:
             yield chunk
             chunk = read(CHUNK_BYTES)
     except OSError as error:
         raise UsageError(f"can't read {name}: {error.strerror}") from None
-
-
-def check_text(head: bytes, name: str) -> None:
-    """Refuse what is no log.
-
-    Raises:
-        UsageError: says what it is instead, and how to read it.
-    """
-    for magic, what, tool in _MAGIC:
-        if head.startswith(magic):
-            raise UsageError(f"{name} is {what}", f"'{tool} {name} | livemon parse -' reads it")
-    if head.startswith(b"SQLite format 3\0"):
-        raise UsageError(f"{name} is an SQLite file, maybe a session", "'livemon report' reads sessions")
-    text = head.replace(b"\0", b"")
-    if text.startswith(b"\x7fELF") or len(text) - len(text.translate(None, _CONTROL)) > len(text) // 20 + 4:
-        raise UsageError(f"{name} is a binary file, not a log", "livemon reads text")

@@ -8,10 +8,10 @@ in front of the group's name). Any further group becomes a field.
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from livemon.model.errors import UsageError
+from livemon.model.expressions import expression
 from livemon.parse import units
 from livemon.parse.reading import Draft, Reading
 from livemon.parse.timestamps import Calendar, read
@@ -35,10 +35,7 @@ class UserPattern:
     """
 
     def __init__(self, text: str, source: str = "pattern") -> None:
-        try:
-            self._regex = re.compile(text)
-        except (re.error, RecursionError, OverflowError) as error:
-            raise UsageError(f"--pattern {text!r} is no regular expression: {error}") from None
+        self._regex = expression(text, "--pattern")
         self._source = source
         self.text = text
         self._durations: list[tuple[str, str, str]] = []

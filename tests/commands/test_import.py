@@ -1,6 +1,7 @@
 """``livemon import``: clocks, arrivals, counters, bad files; through the command line."""
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -228,6 +229,14 @@ def test_counters_become_threads_and_ticks_between_the_records(tmp_path: Path, l
         ('{"t_ns": 1, "threads": [{"tid": 1, "P": [1.5, 1, 1]}]}\n', "tick 1: P is 1.5, not a whole number"),
         ('{"t_ns": 1, "threads": [{"tid": 1, "P": [1, 1, 99999999999999999999]}]}\n', "not a whole number"),
         ("[]\n", "line 1: not a thread tick"),
+        ('"text"\n', "line 1: not a thread tick (not an object)"),
+        ("[" * 100_000 + "\n", "line 1: not a thread tick"),
+        ('{"t_ns": 1, "threads": null}\n', "threads is not a list of objects"),
+        ('{"t_ns": 1, "threads": [5]}\n', "threads is not a list of objects"),
+        ('{"t_ns": 9223372036854775807, "threads": []}\n', "t_ns is 9223372036854775807, not a whole number"),
+        ('{"t_ns": 1, "threads": [{"tid": 1, "P": 5}]}\n', "tick 1: P is 5, not [instructions, cycles, cpu_ns]"),
+        ('{"t_ns": 1, "threads": [{"tid": 1, "P": [1, 2]}]}\n', "tick 1: P is [1, 2], not [instructions"),
+        ('{"t_ns": 1, "threads": [{"tid": 7}, {"tid": 7}]}\n', "tick 1: thread 7 is in it twice"),
     ],
 )
 def test_a_malformed_thread_file_is_named_by_line(
@@ -237,10 +246,48 @@ def test_a_malformed_thread_file_is_named_by_line(
     assert message in refused(tmp_path, capsys, "--threads", str(tmp_path / "t"))
 
 
+def test_counts_below_zero_are_not_measured(tmp_path: Path) -> None:
+    ticks = [{"t_ns": t, "threads": [{"tid": 1, "P": [5, -1, -7], "last_cpu": -3}]} for t in (-5, 1)]
+    (tmp_path / "t").write_text("".join(json.dumps(tick) + "\n" for tick in ticks))
+    _, samples = imported(tmp_path, "--threads", str(tmp_path / "t"))
+    tick = [s for s in samples if isinstance(s, ThreadTick)][-1]
+    assert (list(tick.cpu_ns), list(tick.last_cpu)) == ([UNKNOWN], [UNKNOWN])
+    assert list(tick.classes[0].cycles) == [UNKNOWN]
+    assert list(tick.classes[0].instructions) == [5]
+
+
+@pytest.mark.parametrize("time", ["9223372036854775807", "99999999999999999999", "-99999999999999999999", "1_0", ""])
+def test_an_arrival_that_no_clock_shows_is_refused(
+    tmp_path: Path, log: Path, capsys: pytest.CaptureFixture[str], time: str
+) -> None:
+    (tmp_path / "arrivals").write_text(f"1\n2\n{time}\n4\n5\n")
+    message = refused(tmp_path, capsys, "--log", str(log), "--arrivals", str(tmp_path / "arrivals"))
+    assert "line 3" in message
+
+
+def test_stamps_without_a_year_are_of_the_time_before_the_file_was_written(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text("Jan  2 03:04:05 host serve[7]: [c_api_timing] run=1  runner_run=20.00ms  total=30.00ms\n")
+    written_s = WALL // 10**9
+    os.utime(log, (written_s, written_s))
+    facts, samples = imported(tmp_path, "--log", str(log))
+    (record,) = records(samples)
+    assert facts.clock == "unix"
+    assert record.time_from == "line"
+    assert 0 <= WALL - record.t_ns < 366 * 86_400 * 10**9
+
+
+def test_what_can_be_read_only_once_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    assert "read only once" in refused(tmp_path, capsys, "--log", str(tmp_path / "pipe"))
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ([], "nothing to import"),
+        (["--log", "{tmp}"], "is a folder"),
+        (["--log", "{tmp}/noise"], "binary file"),
         (["--log", "{tmp}/missing"], "can't read"),
         (["--threads", "{tmp}/missing"], "can't read"),
         (["--jsonl", "{tmp}/missing"], "can't read"),
@@ -256,6 +303,7 @@ def test_a_malformed_thread_file_is_named_by_line(
 def test_mistakes_are_one_clear_line(
     tmp_path: Path, log: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
 ) -> None:
+    (tmp_path / "noise").write_bytes(bytes(range(256)) * 8)
     assert message in refused(tmp_path, capsys, *(a.format(tmp=tmp_path) for a in arguments))
 
 
@@ -273,9 +321,10 @@ def test_an_existing_session_is_replaced_only_by_force(
 def test_a_log_without_timing_says_what_was_seen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "log").write_text("starting up\nlistening on port 80\n")
     assert main(["import", "--log", str(tmp_path / "log"), "-o", str(tmp_path / "out")]) == 0
-    said = capsys.readouterr().err
-    assert "no timing found" in said
+    (said, _) = capsys.readouterr().err.splitlines()
+    assert "read 2 lines, no timing found" in said
     assert "listening on port 80" in said
+    assert f"livemon parse --explain {tmp_path / 'log'}" in said
 
 
 def test_an_export_comes_back_as_the_same_session(tmp_path: Path, log: Path) -> None:

@@ -54,7 +54,7 @@ def test_compound_values_minutes_and_declared_groups() -> None:
 @pytest.mark.parametrize(
     ("argv", "says"),
     [
-        (("--pattern", "(?P<a__ms>["), "regular expression"),
+        (("--pattern", "(?P<a__ms>["), "no valid expression"),
         (("--pattern", r"(?P<a__parsec>\d+)"), "unit"),
         (("--pattern", r"\d+"), "<stage>__<unit>"),
         (("--pattern", r"(?P<a>\d+)"), "<stage>__<unit>"),

@@ -1,5 +1,6 @@
 """From logs to samples: marks, counts, rotation, floods, what is said of a log that gives nothing."""
 
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,18 @@ def test_records_have_their_place_and_arrival(reading: Reading) -> None:
     assert record.t_ns == record.arrival_ns == reading.clock.monotonic_ns() - 1_000_000_000
     (count,) = reading.of(LogCount)
     assert (count.lines, count.records, count.malformed) == (2, 1, 0)
+
+
+def test_a_stamp_without_a_year_is_of_the_year_that_is_now(tmp_path: Path) -> None:
+    (tmp_path / "log").touch()
+    reading = Reading(tmp_path / "log")
+    reading.reader._wall.add(reading.clock.monotonic_ns(), reading.clock.wall_ns())
+    at = datetime.fromtimestamp(reading.clock.wall_ns() / 1e9).astimezone() - timedelta(seconds=3)
+    reading.write(f"{at:%b %d %H:%M:%S} host serve[7]: " + LINE.format(7))
+    reading.look()
+    (record,) = reading.of(TimingRecord)
+    assert record.time_from == "line"
+    assert 1e9 <= record.arrival_ns - record.t_ns <= 5e9
 
 
 def test_a_line_written_in_two_parts_is_one_record_and_one_mark(reading: Reading) -> None:
