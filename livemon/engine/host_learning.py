@@ -17,7 +17,7 @@ from livemon.engine.host_episode import TickWork
 from livemon.engine.host_evidence import Block, EvidenceMaker, Flags
 from livemon.engine.logbins import Ints
 from livemon.engine.thread_health import ThreadHealth, is_awake
-from livemon.engine.thread_work import CPU, totals
+from livemon.engine.thread_work import CPU, ROWS
 
 CELL_NS = 1_000_000_000
 GATE = 1024
@@ -62,16 +62,12 @@ class RecentLoad:
 
     def ticks_with_units(self, ticks: list[TickWork]) -> list[bool]:
         """For each tick whether a unit was at work in it."""
-        out = []
-        for tick in ticks:
-            first, last = tick.arrival_ns - tick.tick_ns, tick.arrival_ns
-            out.append(
-                any(
-                    np.searchsorted(start, last) > np.searchsorted(end, first, side="right")
-                    for start, end in self._spans
-                )
-            )
-        return out
+        last = np.array([tick.arrival_ns for tick in ticks], np.int64)
+        first = last - np.array([tick.tick_ns for tick in ticks], np.int64)
+        at_work = np.zeros(len(ticks), np.bool_)
+        for start, end in self._spans:
+            at_work |= np.searchsorted(start, last) > np.searchsorted(end, first, side="right")
+        return at_work.tolist()
 
 
 class Learning:
@@ -136,18 +132,18 @@ class Learning:
     def _learn_threads(self, cell: Cell) -> None:
         names = len(self._health.ticks)
         worked = np.zeros(names, np.int64)
-        parts = []
+        sums = np.zeros((ROWS, names), np.int64)
         busy = self._load.ticks_with_units(cell.ticks) if cell.units else [True] * len(cell.ticks)
         for tick, has_units in zip(cell.ticks, busy, strict=True):
             if not has_units:
                 continue
             # Without units to say that there is load, the threads' own CPU time has to.
             awake = tick.work[CPU] > 0 if cell.units else is_awake(tick.work, tick.tick_ns)
-            worked[tick.numbers[awake]] += 1
-            parts.append((tick.numbers[awake], tick.work[:, awake]))
+            numbers, work = (tick.numbers, tick.work) if awake.all() else (tick.numbers[awake], tick.work[:, awake])
+            worked[numbers] += 1
+            sums[:, numbers] += work
         if not worked.any():
             return
-        sums = totals(parts, names)
         self._health.learn(sums, worked, cell.units, self._factor)
         self.learned_cells = self.learned_cells * self._factor + 1
 

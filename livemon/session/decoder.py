@@ -7,22 +7,17 @@ is imported only then, and only by readers.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import accumulate, starmap
 from typing import Any
 
-from livemon.model.samples import UNKNOWN, ClassColumns, MachineSample, Sample, ThreadTick, TimingRecord
+from livemon.model.samples import UNKNOWN, ClassColumns, MachineSample, Sample, ThreadTick
 from livemon.session.batch import (
     BASE_COLUMNS,
     CLASS_COLUMNS,
     GONE,
     HAS_ENABLED,
-    HAS_LABEL,
-    HAS_PID,
     HAS_RUNNING,
-    HAS_START,
-    HAS_TID,
-    HAS_UNIT,
     KINDS,
     MACHINE,
     TICK,
@@ -31,11 +26,11 @@ from livemon.session.batch import (
     Chain,
     Machines,
     Ticks,
-    Timings,
     column_key,
     keys_of,
 )
 from livemon.session.columns import ColumnError
+from livemon.session.timing_records import timing_records
 
 _NUMPY_FROM = 2000
 """Entries of a batch from which on numpy is faster."""
@@ -62,8 +57,6 @@ class Decoder:
             self.chain = batch.state.without_gone()
         chain = self.chain
         streams: dict[int, Iterator[Sample]] = {kind: starmap(KINDS[kind], rows) for kind, rows in batch.rows.items()}
-        if batch.timings.arrival:
-            streams[TIMING] = _timing_records(batch.timings)
         if chain is not None:
             if batch.ticks.arrival:
                 streams[TICK] = _thread_ticks(batch.ticks, chain)
@@ -71,6 +64,8 @@ class Decoder:
                 streams[MACHINE] = _machine_samples(batch.machines, chain)
         missing = () if chain is not None else (TICK, MACHINE)
         try:
+            if batch.timings.arrival:
+                streams[TIMING] = iter(timing_records(batch.timings))
             samples = [next(streams[kind]) for kind in batch.order if kind not in missing]
         except (KeyError, StopIteration, TypeError, ValueError, IndexError) as error:
             raise ColumnError(f"block does not hold what it lists: {error}") from error
@@ -94,60 +89,6 @@ def _follow_gone(batch: Batch, chain: Chain) -> None:
             end = next(ends)
             chain.gone.difference_update(batch.ticks.index[start:end])
             start = end
-
-
-def _timing_records(timings: Timings) -> Iterator[Sample]:
-    streams = []
-    for (source, time_from, stream, names, keys, has), columns in timings.shapes.items():
-        nothing: Sequence[None] = (None,) * len(columns.stages)
-        stages = [tuple(zip(names, values, strict=True)) for values in columns.stages]
-        fields = [tuple(zip(keys, texts, strict=True)) for texts in columns.fields] if keys else [()] * len(stages)
-        streams.append(
-            (
-                source,
-                time_from,
-                stream,
-                zip(
-                    stages,
-                    fields,
-                    columns.unit if has & HAS_UNIT else nothing,
-                    columns.label if has & HAS_LABEL else nothing,
-                    columns.pid if has & HAS_PID else nothing,
-                    columns.tid if has & HAS_TID else nothing,
-                    columns.start_before if has & HAS_START else nothing,
-                    strict=True,
-                ),
-            )
-        )
-    for shape, arrival, lag, offset, length, line in zip(
-        timings.shape_of,
-        timings.arrival,
-        timings.lag,
-        timings.offset,
-        timings.length,
-        timings.line,
-        strict=True,
-    ):
-        source, time_from, stream, records = streams[shape]
-        stages_of, fields_of, unit, label, pid, tid, before = next(records)
-        t_ns = arrival - lag
-        yield TimingRecord(
-            arrival,
-            t_ns,
-            time_from,
-            source,
-            unit,
-            label,
-            stages_of,
-            fields_of,
-            pid,
-            tid,
-            None if before is None else t_ns - before,
-            stream,
-            offset,
-            length,
-            line,
-        )
 
 
 def _machine_samples(machines: Machines, chain: Chain) -> Iterator[Sample]:

@@ -1,13 +1,15 @@
 """Samples to bytes and back: what is read is what was written, in order, whatever it is."""
 
 import math
+import pickle
 from array import array
+from dataclasses import FrozenInstanceError, replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from livemon.model.samples import Sample, ThreadGone, ThreadTick
+from livemon.model.samples import Sample, ThreadGone, ThreadTick, TimingRecord
 from livemon.session import decoder
 from livemon.session.batch import MergeError, merge
 from livemon.session.codec import dump_batch, load_batch
@@ -139,3 +141,14 @@ def test_columns_of_different_length_are_refused() -> None:
 def test_what_is_not_a_sample_is_refused() -> None:
     with pytest.raises(TypeError, match="not a sample"):
         Encoder().encode(["tick"])  # type: ignore[list-item]
+
+
+def test_records_read_back_are_frozen_records_like_any_other() -> None:
+    made = TimingRecord(5, 4, "line", "m", "1", None, (("a", 1.0), ("b", 2.0)), (("k", "v"),), start_ns=3)
+    (read,) = Decoder().decode(load_batch(dump_batch(Encoder().encode([made]))))
+    assert type(read) is TimingRecord
+    assert (read, hash(read), repr(read)) == (made, hash(made), repr(made))
+    with pytest.raises(FrozenInstanceError):
+        read.t_ns = 1  # type: ignore[misc]
+    assert replace(read, unit="2") == replace(made, unit="2")
+    assert pickle.loads(pickle.dumps(read)) == made
