@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import gc
 import json
 import os
 import select
@@ -31,6 +32,8 @@ from livemon.recording_config import RecordingConfig, config_from_json
 
 _LONGEST_CONFIG = 4 << 20
 _PR_SET_NAME = 15
+_GC_THRESHOLDS = 10_000, 20, 20
+"""Nothing here makes cycles but rare errors; a collection goes through cold memory."""
 
 
 class Control:
@@ -113,6 +116,9 @@ def main(argv: list[str] | None = None) -> int:
         _answer({"error": message, "hint": hint, "exit_code": error.exit_code})
         return error.exit_code
     _answer({"session": config.session_path, "pid": os.getpid()})
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*_GC_THRESHOLDS)
     run(recorder, control, Signals(), config, SystemClock())
     if config.discard and control.is_closed:
         shutil.rmtree(Path(config.session_path).parent, ignore_errors=True)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from livemon import __version__
 from livemon.collect.budget import Budget
 from livemon.collect.environment import environment, host_name
-from livemon.collect.pacer import Pacer
 from livemon.collect.pressure import PressureSampler
 from livemon.collect.processes import describe, find_by_name
 from livemon.collect.threads import SamplingOptions, ThreadSampler, open_sampler
@@ -21,6 +20,7 @@ from livemon.model.clock import Clock, WallMapping
 from livemon.model.errors import TargetError
 from livemon.model.facts import SessionFacts, Target
 from livemon.model.samples import Lost, Mark, Note, Sample, SelfSample, TargetEvent
+from livemon.record_agenda import LOGS_NS, WATCHED_LOGS_NS, Agenda
 from livemon.record_clock import ClockWatch
 from livemon.record_logs import LogReader
 from livemon.recording_config import RecordingConfig
@@ -29,14 +29,13 @@ from livemon.session.writer import SessionWriter
 if TYPE_CHECKING:
     from livemon.collect.metrics_endpoint import MetricsEndpoints
 
-LOG_POLL_NS = 30_000_000
-SECOND_NS = 1_000_000_000
-MARKS_NS = 200_000_000
 GRACE_NS = 400_000_000
 """Logs are read on for so long after the target has ended: its last lines come late."""
 FOLLOW_NAMES_S = 2
 STALLED_NS = 2_000_000_000
 """A tick later than this is told as a gap of its own."""
+MANY_LINES = 50
+"""So many records of logs are written by themselves, so that their cost is known."""
 
 
 class Recorder:
@@ -81,15 +80,11 @@ class Recorder:
             criteria_sha256=config.criteria_sha256,
         )
         self._writer = SessionWriter(config.session_path, facts, max_bytes=config.max_bytes, clock=clock)
-        now_ns = clock.monotonic_ns()
-        self._ticks = Pacer(config.interval_ns, now_ns)
-        self._log_pace = Pacer(LOG_POLL_NS, now_ns)
-        self._seconds = Pacer(SECOND_NS, now_ns)
-        self._mark_pace = Pacer(MARKS_NS, now_ns)
         self._budget = Budget(
             max_cpu_percent=config.max_cpu_percent, interval_ns=config.interval_ns, counters=config.counters
         )
         self._degraded = ""
+        self._has_maintenance = False
         self._lost_ticks = 0
         self._logs_cpu_ns = 0
         """CPU time that reading logs and writing their records took."""
@@ -98,6 +93,20 @@ class Recorder:
         self._has_told_end = False
         self.end_reason = ""
         """Why there is nothing more to record; empty while there is."""
+        self._agenda = Agenda(config.interval_ns, WATCHED_LOGS_NS if config.has_screen else LOGS_NS, self._begin())
+        self._ticks = self._agenda.ticks
+
+    def _begin(self) -> int:
+        """Open and read everything once; returns the time from which on there are ticks.
+
+        Logs come first: what is written from now on is new. Opening a thread costs many times what
+        reading it does: with thousands, the first tick would be late.
+        """
+        self._batch += self._logs.poll()
+        if self._sampler is not None:
+            self._batch += self._seen(self._sampler.sample(self._clock.monotonic_ns(), keyframe=True))
+        self._write()
+        return self._clock.monotonic_ns()
 
     def _look_for_names(self) -> None:
         """Take in processes that match by name and were not there before, such as a restarted server."""
@@ -145,40 +154,40 @@ class Recorder:
 
     def wait_ns(self, now_ns: int) -> int:
         """Time to the next thing that is due; 0 when something is, or while old lines are being caught up with."""
-        if self._logs.logs.is_catching_up:
+        logs = self._logs.logs
+        if logs.is_catching_up:
             return 0
-        due_ns = min(self._log_pace.due_ns, self._seconds.due_ns, self._mark_pace.due_ns)
-        if self._sampler is not None:
-            due_ns = min(due_ns, self._ticks.due_ns)
-        return max(due_ns - now_ns, 0)
+        return self._agenda.wait_ns(now_ns, has_ticks=self._sampler is not None, has_logs=logs.has_anything_to_come)
 
     def step(self) -> None:
         """Do what is due, then write it in one piece."""
         now_ns = self._clock.monotonic_ns()
-        is_tick = self._sampler is not None and self._ticks.is_due(now_ns)
-        if self._sampler is not None and is_tick:
+        agenda = self._agenda
+        if self._sampler is not None and self._ticks.is_due(now_ns):
             self._tick(self._sampler, now_ns)
         if self._child_status is not None:
             self._tell_child_end()
         has_old_lines = self._logs.logs.is_catching_up
-        if has_old_lines or self.waitable_fds or self._log_pace.is_due(now_ns):
-            self._log_pace.take(now_ns)
+        lines: list[Sample] = []
+        if agenda.take(agenda.logs, now_ns) or has_old_lines or self.waitable_fds:
             before_ns = time.thread_time_ns()
-            self._batch += self._logs.poll()
+            lines = self._logs.poll()
             self._logs_cpu_ns += time.thread_time_ns() - before_ns
-        if self._mark_pace.is_due(now_ns):
-            self._mark_pace.take(now_ns)
+        if agenda.take(agenda.marks, now_ns):
             self._batch += self._writer.take_marks()
-        is_second = self._seconds.is_due(now_ns)
+        is_second = agenda.take(agenda.seconds, now_ns)
         if is_second:
-            self._seconds.take(now_ns)
             self._every_second()
-        before_ns = time.thread_time_ns()
-        self._write()
-        if not is_tick and not is_second:
+        if len(lines) < MANY_LINES:
+            self._batch += lines
+            self._write()
+        else:
+            self._write()
+            before_ns = time.thread_time_ns()
+            self._writer.append(lines)
             self._logs_cpu_ns += time.thread_time_ns() - before_ns
-        if is_second and not has_old_lines:
-            self._writer.maintain()
+        if (is_second or self._has_maintenance) and not has_old_lines:
+            self._has_maintenance = self._writer.maintain()
         self._look_for_end(now_ns)
 
     def take_messages(self, messages: Sequence[dict[str, Any]]) -> None:
@@ -198,7 +207,7 @@ class Recorder:
         """Read what is still there, and close the session cleanly."""
         now_ns = self._clock.monotonic_ns()
         if self._sampler is not None:
-            self._batch += self._with_status(self._sampler.sample(now_ns, keyframe=True))
+            self._batch += self._seen(self._sampler.sample(now_ns, keyframe=True))
             self._sampler.close()
         self._batch += self._logs.finish()
         if self._metrics is not None:
@@ -226,21 +235,27 @@ class Recorder:
             self._batch.append(Lost(now_ns, "threads", missed, "ticks", reason, start_ns=start_ns, end_ns=now_ns))
         else:
             self._lost_ticks += missed
-        is_first = self._ticks.ticks == 1
-        self._batch += self._with_status(sampler.sample(now_ns, keyframe=is_first, late_ns=late_ns))
+        self._batch += self._seen(sampler.sample(now_ns, late_ns=late_ns))
 
-    def _with_status(self, samples: list[Sample]) -> list[Sample]:
-        """Hold back the end of the command that livemon started until its parent has told the exit status."""
-        child = self._config.child_pid
-        if child is None:
-            return samples
+    def _seen(self, samples: list[Sample]) -> list[Sample]:
+        """Take note of processes that came and went.
+
+        The end of the command that livemon started is held back until its parent has told the exit status.
+        """
+        if len(samples) == 1:
+            return samples  # a tick in which nothing came or went
         passed = []
         for sample in samples:
-            is_end = isinstance(sample, TargetEvent) and sample.event in ("exited", "vanished")
-            if is_end and isinstance(sample, TargetEvent) and sample.pid == child and self._child_end is None:
-                self._child_end = sample
-            else:
-                passed.append(sample)
+            if isinstance(sample, TargetEvent):
+                is_end = sample.event in ("exited", "vanished")
+                if is_end:
+                    self._pressure.remove_process(sample.pid)
+                elif sample.event != "exec":
+                    self._pressure.add_process(sample.pid)
+                if is_end and sample.pid == self._config.child_pid and self._child_end is None:
+                    self._child_end = sample
+                    continue
+            passed.append(sample)
         return passed
 
     def _tell_child_end(self) -> None:
@@ -263,7 +278,7 @@ class Recorder:
             lost, self._lost_ticks = self._lost_ticks, 0
             reason = "livemon got no CPU in time"
             self._batch.append(Lost(now_ns, "threads", lost, "ticks", reason))
-        if self._config.follow_names and self._seconds.ticks % FOLLOW_NAMES_S == 0:
+        if self._config.follow_names and self._agenda.seconds.ticks % FOLLOW_NAMES_S == 0:
             self._look_for_names()
         self._keep_budget(now_ns)
         self._batch.append(self._about_self())
@@ -274,7 +289,7 @@ class Recorder:
         if not decision.changed:
             return
         self._degraded = decision.degraded
-        self._ticks.change_interval(decision.interval_ns, now_ns)
+        self._agenda.change_interval(decision.interval_ns, now_ns)
         if self._sampler is not None:
             self._sampler.switch_counters(decision.counters)
         text = decision.degraded or "livemon is within its CPU budget again: full detail"

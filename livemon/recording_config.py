@@ -12,7 +12,7 @@ from livemon.parse.options import ParseOptions
 
 DEFAULT_INTERVAL_NS = 100_000_000
 DEFAULT_MAX_BYTES = 512 << 20
-DEFAULT_MAX_CPU_PERCENT = 10.0
+DEFAULT_MAX_CPU_PERCENT = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,8 @@ class RecordingConfig:
     counters: bool = True
     max_cpu_percent: float = DEFAULT_MAX_CPU_PERCENT
     max_bytes: int = DEFAULT_MAX_BYTES
+    has_screen: bool = False
+    """Somebody looks at a screen: logs are read between ticks too, so that lines are shown as they come."""
     duration_s: float | None = None
     criteria_toml: str = ""
     criteria_sha256: str = ""

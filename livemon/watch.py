@@ -313,6 +313,7 @@ def _config(watched: Watched, options: WatchOptions, session_path: Path, child: 
         interval_ns=options.interval_ms * 1_000_000,
         counters=options.counters,
         max_cpu_percent=options.max_cpu_percent,
+        has_screen=not options.headless,
         duration_s=options.duration_s if child is None else None,
         criteria_toml=options.criteria_toml,
         criteria_sha256=options.criteria_sha256,

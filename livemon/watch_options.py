@@ -66,7 +66,7 @@ def add_watch_arguments(parser: argparse.ArgumentParser) -> None:
         type=_percent,
         default=DEFAULT_MAX_CPU_PERCENT,
         metavar="PERCENT",
-        help="what livemon may take of one core (default: 10)",
+        help="what livemon may take of one core (default: 5)",
     )
     group = parser.add_argument_group("recording")
     group.add_argument("--record", type=Path, metavar="PATH", help="the session file, or a folder for it")

@@ -20,6 +20,10 @@ QUEUE_BYTES = 64 << 20
 FINISH_BYTES = 1 << 20
 """So much is still read when the recording ends."""
 _PIPE_BYTES = 1 << 20
+_LEAST_PIPE_BYTES = 16 << 10
+"""What a pipe holds everywhere."""
+_BUSY_SHARE = 8
+"""A pipe that was filled to this part of its room between two looks is waited for."""
 
 
 class PipeTail:
@@ -43,15 +47,17 @@ class PipeTail:
         self._must_end = False
         self._poller = select.poll()
         self._poller.register(fd, select.POLLIN | select.POLLHUP)
-        _enlarge(fd)
+        self._room = _enlarge(fd)
+        self._is_busy = True
 
     @property
     def waitable_fd(self) -> int | None:
-        """The descriptor whose readiness means new bytes; ``None`` when ready would not mean that.
+        """The descriptor whose readiness is worth a wake-up; ``None`` when looking by time is enough.
 
-        A FIFO without a writer is always ready, so it is polled by time only.
+        That is so while little comes: then the pipe holds all that is written between two looks, and
+        no line costs a wake-up of its own. A FIFO without a writer is always ready.
         """
-        return self._fd if self._ends else None
+        return self._fd if self._ends and self._is_busy else None
 
     @property
     def is_open(self) -> bool:
@@ -105,6 +111,7 @@ class PipeTail:
             self._queue.append(data)
             self._queued += len(data)
             taken += len(data)
+        self._is_busy = taken >= self._room // _BUSY_SHARE
 
     def _skip(self, events: list[TailEvent]) -> None:
         """Leave out all that waits but the end, up to a line end."""
@@ -145,11 +152,11 @@ class PipeTail:
         return events + self.poll(0, self._queued + 1)
 
 
-def _enlarge(fd: int) -> None:
-    """Ask for a larger pipe, so that a burst between two polls does not hold the writer up."""
+def _enlarge(fd: int) -> int:
+    """Ask for a larger pipe, so that a burst between two polls does not hold the writer up; returns its size."""
     try:
         from fcntl import F_SETPIPE_SZ, fcntl
 
-        fcntl(fd, F_SETPIPE_SZ, _PIPE_BYTES)
+        return fcntl(fd, F_SETPIPE_SZ, _PIPE_BYTES)
     except (ImportError, OSError):
-        return  # not Linux, not a pipe, or over the user's limit: the size it has is good enough
+        return _LEAST_PIPE_BYTES  # not Linux, not a pipe, or over the user's limit

@@ -44,6 +44,8 @@ class PressureSampler:
         self._cpuset = self._target_cpuset()
         self._majflt: dict[int, tuple[int, int]] = {}
         """By pid: faults at the first and at the newest look."""
+        self._past_majflt: int | None = None
+        """Faults of processes that ended; ``None`` while there are none."""
         cpus = f"{self._base}/sys/devices/system/cpu"
         self._frequencies = _PerCpuFiles(
             {f"cpu{n}_freq_khz": f"{cpus}/cpu{n}/cpufreq/scaling_cur_freq" for n in self._cpuset or self._online}
@@ -54,6 +56,14 @@ class PressureSampler:
         """Count this process's page faults too."""
         if pid not in self._pids:
             self._pids.append(pid)
+
+    def remove_process(self, pid: int) -> None:
+        """A process has ended: its page faults up to the last look stay counted."""
+        if pid in self._pids:
+            self._pids.remove(pid)
+        if pid in self._majflt:
+            first, last = self._majflt.pop(pid)
+            self._past_majflt = (self._past_majflt or 0) + last - first
 
     def sample(self, now_ns: int) -> list[Sample]:
         """A ``MachineSample``, after notes about CPUs that came, went or were taken away."""
@@ -135,7 +145,7 @@ class PressureSampler:
         return [folder for folder in folders if Path(folder).is_dir()]
 
     def _read_faults(self, values: dict[str, int]) -> None:
-        """Major faults since livemon looks; processes that ended keep counting with their last value."""
+        """Major faults since livemon looks at each process, those that ended included."""
         for pid in self._pids:
             try:
                 faults = parse_stat(read_file(f"{self._base}/proc/{pid}/stat")).majflt
@@ -143,8 +153,9 @@ class PressureSampler:
                 continue
             first, _ = self._majflt.setdefault(pid, (faults, faults))
             self._majflt[pid] = first, max(first, faults)
-        if self._majflt:
-            values["target_majflt"] = sum(last - first for first, last in self._majflt.values())
+        if self._majflt or self._past_majflt is not None:
+            now = sum(last - first for first, last in self._majflt.values())
+            values["target_majflt"] = now + (self._past_majflt or 0)
 
     def _target_cpuset(self) -> tuple[int, ...]:
         for pid in self._pids:

@@ -18,16 +18,18 @@ from __future__ import annotations
 
 import math
 import os
+import time
 from array import array
 from collections.abc import Sequence
 from typing import Literal
 
 from livemon.collect.perf_layer import KernelPerf, PerfLayer
 from livemon.collect.perf_threads import ThreadCounters
+from livemon.collect.process_ends import ProcessEnds
 from livemon.collect.process_tree import ZOMBIE_STATES, Check, Process, ProcessTree, unreadable
 from livemon.collect.procfs import DENIED, GONE, list_numbers, raise_descriptor_limit
 from livemon.collect.procfs_table import Thread, ThreadTable
-from livemon.collect.thread_facts import SlowFacts
+from livemon.collect.thread_facts import SlowFacts, thread_info
 from livemon.collect.thread_opening import (
     SCHEDSTAT_REMEDY,
     Descriptors,
@@ -46,6 +48,8 @@ from livemon.model.samples import Lost, Note, Sample, TargetEvent, ThreadGone, T
 
 _SECOND_NS = 1_000_000_000
 _CHECKED_A_TICK = 8
+_OPENING_NS = 25_000_000
+"""CPU time that opening new threads may take in one tick; those that are left follow in the next."""
 _TOLD_UNSEEN_NS = 30_000_000
 """CPU time of unseen threads below this is rounding: process totals come in clock ticks of 10 ms."""
 
@@ -80,6 +84,7 @@ class ProcSampler:
         self._descriptors = Descriptors(limit)
         self._opener = ThreadOpener(self._descriptors)
         self._processes: dict[int, Process] = {}
+        self._ends = ProcessEnds(is_real=root == "/")
         self._pending: list[Sample] = []
         """What is to be told with the next tick."""
         self._alive = 0
@@ -153,6 +158,7 @@ class ProcSampler:
             for thread in process.threads.values():
                 thread.close()
             os.close(process.task_fd)
+        self._ends.close()
         self._processes.clear()
         self._alive = 0
         self._table = ThreadTable()
@@ -175,6 +181,10 @@ class ProcSampler:
         churned = {thread.pid for thread in dead} if dead else ()
         for thread in dead:
             self._drop(thread, now_ns, out)
+        for pid in self._ends.poll():
+            ended = self._processes.get(pid)
+            if ended is not None and self._tree.check(ended).has_ended:
+                self._end_process(ended, now_ns, out)
         if now_ns >= self._next_second_ns:
             self._next_second_ns = now_ns + _SECOND_NS
             self._created = self._tree.count_created()
@@ -185,7 +195,7 @@ class ProcSampler:
         for process in tuple(self._processes.values()):
             if process in checked or process.pid in churned or _links(process) != process.links:
                 ran += self._list_threads(process, now_ns, out)
-            if process.has_churn and process in checked and not process.is_self:
+            if process.has_churn and process in checked and not process.is_self and process.links > 0:
                 self._account(process, now_ns, out)
         if self._facts.is_due(table):
             out += [self._info(thread, now_ns) for thread in self._facts.next_changed(table)]
@@ -227,6 +237,7 @@ class ProcSampler:
         self._descriptors.left -= 1
         if not process.is_self:
             self._alive += 1
+            self._descriptors.left -= self._ends.watch(process.pid)
             detail = self._tree.namespace_detail(process.pid)
             out.append(TargetEvent(now_ns, process.pid, process.name, event, detail=detail))
 
@@ -247,9 +258,14 @@ class ProcSampler:
             for thread in [thread for tid, thread in known.items() if tid not in present]:
                 self._drop(thread, now_ns, out)
         arrived, unseen, unreadable = [], 0, 0
+        until_ns = None if self._is_first else time.thread_time_ns() + _OPENING_NS
         for tid in tids:
             if tid in known:
                 continue
+            if until_ns is not None and time.thread_time_ns() > until_ns:
+                process.links = -1 if is_first else 0  # no such count: the next tick lists it again
+                is_first = False
+                break
             process.has_churn = True
             try:
                 arrived.append(self._open_thread(process, tid, now_ns, out))
@@ -282,21 +298,7 @@ class ProcSampler:
         return thread
 
     def _info(self, thread: Thread, now_ns: int) -> ThreadInfo:
-        process = self._processes[thread.pid]
-        return ThreadInfo(
-            arrival_ns=now_ns,
-            index=thread.index,
-            pid=thread.pid,
-            tid=thread.tid,
-            name=thread.name,
-            start_ticks=thread.start_ticks,
-            process=process.name,
-            affinity=thread.affinity,
-            policy=thread.policy,
-            nice=thread.nice,
-            cgroup=process.cgroup,
-            is_self=process.is_self,
-        )
+        return thread_info(thread, self._processes[thread.pid], now_ns)
 
     def _drop(self, thread: Thread, now_ns: int, out: list[Sample], reason: str = "exited") -> None:
         process = self._processes.get(thread.pid)
@@ -319,7 +321,7 @@ class ProcSampler:
         for thread in list(process.threads.values()):
             self._drop(thread, now_ns, out, "can no longer be read" if is_denied else "exited")
         del self._processes[process.pid]
-        self._descriptors.left += 1
+        self._descriptors.left += 1 + self._ends.forget(process.pid)
         os.close(process.task_fd)
         if not process.is_self:
             self._alive -= 1

@@ -23,7 +23,6 @@ import os
 import stat
 from collections import deque
 from dataclasses import dataclass
-from pathlib import Path
 
 from livemon.collect.tail_file import ContentReplacedError, Fingerprint, FollowedFile, Identity, line_start_before
 
@@ -121,7 +120,6 @@ class Tail:
         max_backlog_bytes: int = MAX_BACKLOG_BYTES,
     ) -> None:
         self.path = path
-        self._where = Path(path)
         self._linger_ns = linger_ns
         self._max_backlog_bytes = max_backlog_bytes
         self._file: FollowedFile | None = None
@@ -262,7 +260,7 @@ class Tail:
     def _is_rotated(self) -> bool:
         """Whether the path leads to another file than the one that is open."""
         try:
-            status = self._where.stat()
+            status = os.stat(self.path)  # noqa: PTH116 - many times a second: no Path objects
         except OSError:
             return False  # between rename and create, or gone for good: the open file is read on
         return self._file is not None and (status.st_dev, status.st_ino) != self._file.identity

@@ -122,7 +122,8 @@ class FollowedFile:
             self._raise_shrunk(status.st_size)
         self._pass_hole(status)
         before = len(self._before)
-        data = os.pread(self.fd, before + limit, self.position - before)
+        wanted = before + min(limit, status.st_size - self.position)
+        data = os.pread(self.fd, wanted, self.position - before)
         if data[:before] != self._before or not self._has_head():
             if len(data) < before:
                 self._raise_shrunk(os.fstat(self.fd).st_size)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from collections import deque
 
+from livemon.collect.process_tree import Process
 from livemon.collect.procfs import read_file
 from livemon.collect.procfs_table import Thread, ThreadTable
+from livemon.model.samples import ThreadInfo
 from livemon.parse.procfs import format_cpu_list, parse_stat, parse_status_field
 
 _ROUND_NS = 5_000_000_000
@@ -81,3 +83,21 @@ class SlowFacts:
             return False
         thread.name, thread.policy, thread.nice, thread.affinity = new
         return True
+
+
+def thread_info(thread: Thread, process: Process, now_ns: int) -> ThreadInfo:
+    """All that is known of a thread, as a sample."""
+    return ThreadInfo(
+        arrival_ns=now_ns,
+        index=thread.index,
+        pid=thread.pid,
+        tid=thread.tid,
+        name=thread.name,
+        start_ticks=thread.start_ticks,
+        process=process.name,
+        affinity=thread.affinity,
+        policy=thread.policy,
+        nice=thread.nice,
+        cgroup=process.cgroup,
+        is_self=process.is_self,
+    )

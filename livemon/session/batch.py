@@ -8,7 +8,7 @@ Because differences follow one another, merging batches is concatenation: nothin
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -191,6 +191,17 @@ def merge(batches: Iterable[Batch]) -> Batch:
         MergeError: Concatenating would give other values.
     """
     merged = Batch()
+    for _ in merge_into(merged, batches):
+        pass
+    return merged
+
+
+def merge_into(merged: Batch, batches: Iterable[Batch]) -> Iterator[None]:
+    """The same into an empty batch, one a step.
+
+    Raises:
+        MergeError: Concatenating would give other values.
+    """
     gone: set[int] = set()
     left_out: set[int] = set()
     for number, batch in enumerate(batches):
@@ -211,7 +222,7 @@ def merge(batches: Iterable[Batch]) -> Batch:
         merged.machines.values += batch.machines.values
         for kind, rows in batch.rows.items():
             merged.rows.setdefault(kind, []).extend(rows)
-    return merged
+        yield
 
 
 def _merge_timings(into: Timings, new: Timings) -> None:

@@ -9,7 +9,7 @@ checksum before it gets here.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Generator, Iterator, Sequence
 
 from livemon.session.batch import (
     HAS_LABEL,
@@ -44,10 +44,36 @@ from livemon.session.columns import (
     put_varint,
 )
 
+STORED_MOST = 16 << 10
+COMPRESSED_A_STEP = 32 << 10
+
 
 def dump_batch(batch: Batch, level: int = 1) -> bytes:
-    """The bytes of a block; ``level`` is zlib's."""
+    """The bytes of a block; ``level`` is zlib's, 0 leaves small ones as they are.
+
+    Setting up a compressor costs more than a row of a second's tenth saves, and rows are merged soon.
+    """
     out = bytearray()
+    for _ in _fill(out, batch):
+        pass
+    if level == 0 and len(out) <= STORED_MOST:
+        return stored(out)
+    return zlib.compress(out, level or 1)
+
+
+def dump_steps(batch: Batch, level: int) -> Generator[None, None, bytes]:
+    """The bytes of a big block, made in steps of some milliseconds each."""
+    out = bytearray()
+    yield from _fill(out, batch)
+    packer, parts = zlib.compressobj(level), []
+    for start in range(0, len(out), COMPRESSED_A_STEP):
+        parts.append(packer.compress(out[start : start + COMPRESSED_A_STEP]))
+        yield
+    return b"".join((*parts, packer.flush()))
+
+
+def _fill(out: bytearray, batch: Batch) -> Iterator[None]:
+    """A block's bytes before they are compressed."""
     put_bytes(out, bytes(batch.order))
     put_ints(out, batch.appends)
     _put_state(out, batch.state)
@@ -58,13 +84,20 @@ def dump_batch(batch: Batch, level: int = 1) -> bytes:
     out.append(bool(batch.timings.arrival))
     if batch.timings.arrival:
         _put_timings(out, batch.timings)
+        yield
     out.append(bool(batch.ticks.arrival))
     if batch.ticks.arrival:
-        _put_ticks(out, batch.ticks)
+        yield from _put_ticks(out, batch.ticks)
     out.append(bool(batch.machines.arrival))
     if batch.machines.arrival:
         _put_machines(out, batch.machines)
-    return zlib.compress(out, level)
+
+
+def stored(data: bytes | bytearray) -> bytes:
+    """A zlib stream that holds up to 64 KB uncompressed, made without setting up a compressor."""
+    size = len(data)
+    head = b"\x78\x01\x01" + size.to_bytes(2, "little") + (size ^ 0xFFFF).to_bytes(2, "little")
+    return b"".join((head, data, zlib.adler32(data).to_bytes(4, "big")))
 
 
 def load_batch(data: bytes) -> Batch:
@@ -176,7 +209,7 @@ def _get_timings(cursor: Cursor) -> Timings:
     return timings
 
 
-def _put_ticks(out: bytearray, ticks: Ticks) -> None:
+def _put_ticks(out: bytearray, ticks: Ticks) -> Iterator[None]:
     put_json(out, [ticks.shapes, list(ticks.columns)])
     put_ints(out, ticks.shape_of)
     put_steps(out, ticks.arrival)
@@ -184,6 +217,7 @@ def _put_ticks(out: bytearray, ticks: Ticks) -> None:
     put_ints(out, ticks.count)
     put_steps(out, ticks.index)
     for values in ticks.columns.values():
+        yield
         put_ints(out, values)
 
 

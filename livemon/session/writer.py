@@ -16,6 +16,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
+import time
 from collections import deque
 from pathlib import Path
 
@@ -61,6 +62,8 @@ _OVERDUE_NS = 30_000_000_000
 _INSERT = f"INSERT INTO block ({BLOCK_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?)"
 FACTS_BLOCK = 0
 _BUSY_S = 0.05
+_CLOSING_NS = 200_000_000
+"""So long may merging what is left hold up the end; unmerged rows are as good, only bigger."""
 _NO_SPACE = ("full", "disk I/O error")
 """What SQLite says of a full disk, and of a quota."""
 
@@ -225,12 +228,10 @@ class SessionWriter:
         except (TypeError, ValueError):
             self._encoder.needs_state = self._has_lost_chain = True
             raise
-        data = dump_batch(batch, 6 if self._is_bulk else 1)
+        data = dump_batch(batch, 6 if self._is_bulk else 0)
         arrivals = [sample.arrival_ns for sample in samples]
-        level = PACKED if self._is_bulk else APPENDED
-        block = make_block(
-            self._next_id, self._next_id, min(arrivals), max(arrivals), len(samples), level, has_state, data
-        )
+        level, number = PACKED if self._is_bulk else APPENDED, self._next_id
+        block = make_block(number, number, min(arrivals), max(arrivals), len(samples), level, has_state, data)
         if not self._insert(block, tables.copies(batch)):
             # The chain has moved on without this row: the next one must not build upon it.
             self._encoder.needs_state = self._has_lost_chain = True
@@ -325,9 +326,9 @@ class SessionWriter:
             self._maintained_ns = since_ns if has_more else now_ns
 
     def maintain(self) -> bool:
-        """One small step of merging rows or making room (some 10 ms); true if there is more to do.
+        """One small step of merging rows or making room (some ms); true if there is more to do.
 
-        To be called in spare time, about once a second.
+        To be called in spare time: about once a second, and while there is more to do with each tick.
         """
         if self._is_bulk or self._is_closed:
             return False
@@ -379,7 +380,7 @@ class SessionWriter:
         if self._queue and not self._write_queue():
             self.lost_samples += self._queued
         if not self._is_bulk:
-            self._maintenance.finish()
+            self._maintenance.finish(time.monotonic_ns() + _CLOSING_NS)
         self._is_closed = True
         if self._syncer is not None:
             self._syncer.stop()

@@ -109,6 +109,22 @@ def test_major_faults_count_from_the_first_look_and_never_go_back(machine: FakeM
     assert read(sampler)["target_majflt"] == 30
 
 
+def test_major_faults_of_a_process_that_ended_stay_counted_and_its_pid_is_no_longer_looked_at(
+    machine: FakeMachine,
+) -> None:
+    sampler = PressureSampler([7], machine.root)
+    sampler.remove_process(7)
+    assert "target_majflt" not in read(sampler)
+    machine.process(8)
+    for faults in (5, 9):
+        machine.write("proc/8/stat", machines.stat_line(8, majflt=faults))
+        sampler.add_process(8)
+        assert read(sampler)["target_majflt"] == faults - 5
+    sampler.remove_process(8)
+    machine.write("proc/8/stat", machines.stat_line(8, majflt=100))  # another process by now
+    assert read(sampler)["target_majflt"] == 4
+
+
 def test_hotplug_and_cpuset_changes_are_told(tmp_path: Path) -> None:
     machine = machines.big_host_with_cpuset(tmp_path)
     sampler = PressureSampler([7], machine.root)

@@ -1,5 +1,6 @@
 """Sets of logs: globs that gain files, pipes, rotated copies under a glob."""
 
+import contextlib
 import os
 import shutil
 from pathlib import Path
@@ -80,11 +81,27 @@ def test_standard_input_ends(tmp_path: Path) -> None:
     os.write(write, b"a\nb")
     reader.look()
     assert reader.texts == {"standard input": b"a\nb"}
-    assert reader.logs.waitable_fds == (read,)
+    assert reader.logs.has_anything_to_come
     os.close(write)
     reader.look()
     assert reader.ended == [0]
     assert not reader.logs.has_anything_to_come
+
+
+def test_a_pipe_is_waited_for_only_while_much_comes() -> None:
+    read, write = os.pipe()
+    os.set_blocking(write, False)
+    tail = PipeTail(read, "pipe")
+    os.write(write, b"a line now and then\n")
+    tail.poll(0, 1 << 20)
+    assert tail.waitable_fd is None
+    os.write(write, b"x" * (32 << 10))
+    with contextlib.suppress(BlockingIOError):
+        os.write(write, b"x" * (512 << 10))
+    tail.poll(0, 4 << 20)
+    assert tail.waitable_fd == read
+    os.close(write)
+    tail.finish()
 
 
 def test_a_regular_file_as_standard_input_is_read_from_its_start(tmp_path: Path) -> None:

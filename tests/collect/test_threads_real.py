@@ -295,6 +295,37 @@ def test_kill_9_between_any_two_reads(start: Start) -> None:
         assert watched.events()[-1] == (pid, "exited")
 
 
+def test_the_end_of_a_process_is_told_with_the_next_tick_even_if_nobody_reaps_it(start: Start) -> None:
+    child, watched = start(READY + "sys.stdin.readline()")
+    watched.tick()
+    child.process.kill()
+    os.waitid(os.P_PID, child.process.pid, os.WEXITED | os.WNOWAIT)  # it has ended and stays a zombie
+    watched.tick()
+    assert watched.events()[-1] == (child.process.pid, "exited")
+    assert not watched.sampler.is_anything_alive
+
+
+def test_many_new_threads_are_taken_in_over_several_ticks_and_none_is_lost(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    child, watched = start(
+        """
+        import sys, threading
+        def wait(): threading.Event().wait()
+        print('ready', flush=True); sys.stdin.readline()
+        for _ in range(40): threading.Thread(target=wait, daemon=True).start()
+        print('there', flush=True); sys.stdin.readline()
+        """
+    )
+    watched.tick()
+    assert child.ask() == "there"
+    monkeypatch.setattr("livemon.collect.procfs_sampler._OPENING_NS", 200_000)
+    watched.until(lambda: len(watched.alive) == 41)
+    arrivals = [info.arrival_ns for info in watched.infos.values()]
+    assert len(set(arrivals)) > 2
+    assert not [s for s in watched.samples if isinstance(s, Lost)]
+
+
 def test_livemon_is_a_row_of_its_own_and_does_not_count_as_alive(start: Start) -> None:
     child, watched = start(READY + "sys.stdin.readline()", include_self=True)
     watched.tick()

@@ -11,7 +11,7 @@ import pytest
 from livemon.model.clock import ManualClock
 from livemon.model.errors import SessionError
 from livemon.model.samples import LogStream, Mark, ThreadInfo, ThreadTick
-from livemon.session.format import PACKED
+from livemon.session.format import APPENDED, PACKED
 from livemon.session.reader import SessionReader
 from livemon.session.writer import SessionWriter
 from tests.session.scripted import FACTS, START_NS, TICK_NS, flat, recording, thread_values, write
@@ -102,6 +102,21 @@ def test_a_range_begins_with_every_threads_state_and_holds_what_arrived(
     assert found[len(found) - len(expected) :] == expected
     reader.close()
     writer.close()
+
+
+def test_what_is_not_merged_in_time_at_the_end_stays_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("livemon.session.writer._CLOSING_NS", -1)
+    appends = recording(300)
+    writer = SessionWriter(tmp_path / "s", FACTS, clock=ManualClock())
+    for batch in appends:
+        writer.append(batch)
+    writer.maintain()
+    writer.close("SIGTERM")
+    assert levels(tmp_path / "s") == [APPENDED] * len(appends)
+    reader = SessionReader(tmp_path / "s")
+    assert reader.read_new() == flat(appends)
+    assert (reader.damage, reader.recorder.closed_reason) == ((), "SIGTERM")
+    reader.close()
 
 
 def test_an_empty_range_and_a_range_outside_hold_nothing(tmp_path: Path) -> None:
