@@ -355,7 +355,7 @@ def _words(finding: Finding) -> str:
     if finding.kind == "oversized_finalize":
         of = shown_class(finding.class_key)
         return f"oversized {finding.stage}" + (f" of {of}" if of else "")
-    return f"host-slow ({finding.primary_cause or 'cause unknown'})"
+    return f"host-slow: {finding.primary_words or 'cause unknown'}"
 
 
 def _in_order(lines: list[LogLine], most: int) -> list[LogLine]:

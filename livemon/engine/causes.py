@@ -63,6 +63,8 @@ class Scene:
     has_threads: bool
     is_cold: bool = False
     """No healthy state was known when it began."""
+    is_early: bool = False
+    """It has just begun: threads that wait for a CPU have not told it yet."""
     lost_ms: float | None = None
     """What a slow unit took longer than usual, on average."""
 
@@ -337,6 +339,8 @@ class CauseBench:
             return _cause("blocked", "unknown", "off the CPU, but whether runnable is not recorded (run-queue delay)")
         if _waits_more(*delay, self._c.run_delay_points):
             return _cause("blocked", "ruled_out", "runnable, waiting for a CPU", *delay)
+        if self._scene.is_early:
+            return _cause("blocked", "unknown", "too early: a wait for a CPU is told once the thread runs again", *delay)
         evidence = (
             f"neither on a CPU nor waiting for one ({delay[0]:.0%} against {delay[1]:.0%}): a lock, I/O or the GIL"
         )

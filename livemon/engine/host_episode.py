@@ -24,6 +24,7 @@ _OFFSET = 512
 """Ratios down to e^-5.12 have a place in the histogram."""
 _PEAK_SECONDS = 5
 _COLUMN_KINDS = 16
+_EARLY_S = 1.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +219,7 @@ class Episode:
             is_estimated=threads.is_estimated,
             has_threads=bool(names),
             is_cold=self.is_cold,
+            is_early=self.end_ns is None and seconds < _EARLY_S,
             lost_ms=self.cost_ns / 1e6 / self.slow_units if self.slow_units and not self.is_cold else None,
         )
         bench = CauseBench(scene, criteria.causes)

@@ -49,7 +49,10 @@ class ThreadList:
     def ordered(
         self, rows: Sequence[ThreadRow], key: str, *, is_reversed: bool, at_ns: int | None, involved: AbstractSet[int]
     ) -> list[ThreadRow]:
-        """The rows in order, those of the shown episode first; ``at_ns`` is ``None`` while standing still."""
+        """The rows in order: those of the shown episode first, those that have ended last.
+
+        ``at_ns`` is ``None`` while standing still.
+        """
         is_stale = at_ns is None or not 0 <= at_ns - self._sorted_ns < RESORT_NS
         if is_stale or self._sorted_for != (key, is_reversed):
             known = sorted(rows, key=lambda row: sort_key(row, key))
@@ -60,7 +63,10 @@ class ThreadList:
             self._sorted_for, self._sorted_ns = (key, is_reversed), at_ns or 0
         places = self._places
         last = len(places)
-        return sorted(rows, key=lambda row: (row.index not in involved, places.get(row.index, last + row.index)))
+        return sorted(
+            rows,
+            key=lambda row: (row.index not in involved, not row.is_alive, places.get(row.index, last + row.index)),
+        )
 
     @staticmethod
     def entries(rows: Sequence[ThreadRow], by: str, expanded: AbstractSet[str]) -> list[Entry]:

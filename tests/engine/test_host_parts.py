@@ -217,6 +217,8 @@ def test_cpu_time_too_small_to_explain_the_loss_is_time_off_the_cpu() -> None:
     known = [witness("python3", during, before)]
     said = {cause.cause: cause for cause in CauseBench(scene(known, lost_ms=28.0), CauseCriteria()).get()}
     assert said["off_cpu"].verdict == said["blocked"].verdict == "applies"
+    found = scene(known, lost_ms=28.0, is_early=True)
+    assert {cause.cause: cause.verdict for cause in CauseBench(found, CauseCriteria()).get()}["blocked"] == "unknown"
     said = {cause.cause: cause for cause in CauseBench(scene(known, lost_ms=0.4), CauseCriteria()).get()}
     assert said["off_cpu"].verdict == said["blocked"].verdict == "ruled_out"
 
