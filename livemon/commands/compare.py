@@ -23,7 +23,7 @@ KINDS = ("host_slow_transient", "oversized_finalize", "any", "worse")
 def prepare_parser(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``compare``."""
     parser.add_argument("before", metavar="BEFORE", help="a session: a path, a name, or 'last'")
-    parser.add_argument("after", metavar="AFTER")
+    parser.add_argument("after", metavar="AFTER", help="the session to compare with it")
     parser.add_argument("--json", action="store_true", help="JSON on stdout (schema 1)")
     parser.add_argument("--criteria", metavar="FILE", help="judge both by this criteria file")
     parser.add_argument(

@@ -10,8 +10,8 @@ from livemon.model.errors import EXIT_OK
 
 def prepare_parser(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    parser.add_argument("session", help="path or name of a session, or 'last'")
-    parser.add_argument("text", nargs="+", help="what the mark says")
+    parser.add_argument("session", metavar="SESSION", help="path or name of a session, or 'last'")
+    parser.add_argument("text", nargs="+", metavar="TEXT", help="what the mark says")
     parser.add_argument(
         "--ago", type=float, default=0.0, metavar="SECONDS", help="the moment lies this far back (default: now)"
     )

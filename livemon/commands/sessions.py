@@ -61,7 +61,9 @@ def _list(args: argparse.Namespace) -> int:
             for n, (text, w) in enumerate(zip(row, widths, strict=False))
         ]
         print("  ".join([*cells, row[5]]).rstrip())
-    print(f"{len(entries)} sessions, {_size(total)}, in {state_dir()}", file=sys.stderr)
+    print(
+        f"{len(entries)} session{'' if len(entries) == 1 else 's'}, {_size(total)}, in {state_dir()}", file=sys.stderr
+    )
     return EXIT_OK
 
 

@@ -340,7 +340,7 @@ class CauseBench:
         if _waits_more(*delay, self._c.run_delay_points):
             return _cause("blocked", "ruled_out", "runnable, waiting for a CPU", *delay)
         if self._scene.is_early:
-            return _cause("blocked", "unknown", "too early: a wait for a CPU is told once the thread runs again", *delay)
+            return _cause("blocked", "unknown", "too early: a wait for a CPU is told once threads run", *delay)
         evidence = (
             f"neither on a CPU nor waiting for one ({delay[0]:.0%} against {delay[1]:.0%}): a lock, I/O or the GIL"
         )
