@@ -1,15 +1,19 @@
 """What watching threads at 10 Hz costs: livemon beside a C loop, perf stat, top -H, htop and psutil.
 
-    python tests/benchmarks/recorder_overhead.py [--threads 32 256 2000] [--seconds 5]
+    python tests/benchmarks/recorder_overhead.py [--threads 32 256 2000] [--seconds 5] [--spinners 2]
 
 All of them watch the same program, whose threads run in 27 % of ticks, one after the other in one run;
 CPU time is read from the kernel in ns. Figures are of one core; on a noisy machine the ratios count.
+The recorder is measured as ``--headless`` runs it, and as it runs with a screen on it (logs are then read
+twice a tick). Its ticks' lateness is printed beside it; with ``--spinners`` once more while that many busy
+loops load the CPUs.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import json
 import os
 import pty
@@ -20,6 +24,9 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+
+from livemon.model.samples import Lost, ThreadTick
+from livemon.session.reader import SessionReader
 
 HERE = Path(__file__).parent
 INTERVAL_MS = 100
@@ -123,9 +130,10 @@ def pause(process: object, seconds: float) -> None:
             process.drain()
 
 
-def recorder(pid: int, folder: Path, log: Path) -> tuple[list[str], str]:
+def recorder(pid: int, folder: Path, log: Path, *, has_screen: bool = False) -> tuple[list[str], str]:
     """The whole recorder, tailing a log that grows beside it."""
     config = {
+        "has_screen": has_screen,
         "session_path": str(folder / f"session-{time.monotonic_ns()}.livemon"),
         "pids": [pid],
         "logs": [{"path": str(log)}],
@@ -155,8 +163,9 @@ def growing_log(path: Path) -> Iterator[None]:
 def tools(pid: int, folder: Path, loop: str) -> Iterator[tuple[str, Callable]]:
     yield "C loop", lambda: running([loop, str(pid), str(INTERVAL_MS)])
     yield "livemon, sampling", lambda: running([sys.executable, "-c", SAMPLER, str(pid)])
-    command, config = recorder(pid, folder, folder / "serve.log")
-    yield "livemon, whole recorder", lambda: running(command, stdin=config)
+    for name, has_screen in (("livemon, whole recorder", False), ("livemon, with a screen", True)):
+        command, config = recorder(pid, folder, folder / "serve.log", has_screen=has_screen)
+        yield name, functools.partial(running, command, stdin=config)
     if shutil.which("perf"):
         events = "task-clock,context-switches,cpu-migrations"
         perf = ["perf", "stat", "-I", str(INTERVAL_MS), "--per-thread", "-e", events, "-p", str(pid), "-o", "/dev/null"]
@@ -173,6 +182,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, nargs="+", default=[32, 256, 2000])
     parser.add_argument("--seconds", type=float, default=5.0)
     parser.add_argument("--only", default="", help="tools whose name holds this, and the C loop")
+    parser.add_argument("--spinners", type=int, default=0, help="busy loops beside a further run of the recorder")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -188,8 +198,35 @@ def main() -> None:
                     )
                     with growing_log(folder / "serve.log"):
                         report(list(tools(process.pid, folder, loop)), options)
+                        print(f"  {lateness(folder)}", flush=True)
+                        if options.spinners:
+                            punctuality(process.pid, folder, options)
                 finally:
                     process.kill()
+
+
+def punctuality(pid: int, folder: Path, options: argparse.Namespace) -> None:
+    """The recorder's ticks while busy loops load the CPUs."""
+    spin = [sys.executable, "-c", "while True: pass"]
+    command, config = recorder(pid, folder, folder / "serve.log")
+    with contextlib.ExitStack() as stack:
+        for _ in range(options.spinners):
+            stack.enter_context(running(spin))
+        with running(command, stdin=config) as process:
+            percent, _ = measure(process, max(options.seconds, 20))
+    print(f"  beside {options.spinners} busy loops: {percent:.2f} %, {lateness(folder)}", flush=True)
+
+
+def lateness(folder: Path) -> str:
+    """How late the ticks of the newest session came, and how many were missed."""
+    newest = max(folder.glob("session-*.livemon"), key=lambda path: path.stat().st_mtime_ns)
+    reader = SessionReader(newest)
+    samples = reader.read_new()
+    reader.close()
+    late = sorted(sample.late_ns / 1e6 for sample in samples if isinstance(sample, ThreadTick))
+    missed = sum(sample.count for sample in samples if isinstance(sample, Lost) and sample.unit == "ticks")
+    p50, p99 = (late[min(int(len(late) * q), len(late) - 1)] for q in (0.5, 0.99))
+    return f"{len(late)} ticks, late by P50 {p50:.1f} P99 {p99:.1f} max {late[-1]:.1f} ms, {missed} missed"
 
 
 def report(watchers: list[tuple[str, Callable]], options: argparse.Namespace) -> None:
