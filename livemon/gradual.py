@@ -25,8 +25,10 @@ from livemon.session.rare import rare_samples
 from livemon.viewer import SessionView
 
 AT_ONCE_NS = 60_000_000
-"""What is judged before the first frame is asked for, in time."""
-STEP_NS = 15_000_000
+"""How long a short session is judged before its first frame is asked for."""
+AT_ONCE_BYTES = 1 << 20
+"""Up to this size a session counts as short."""
+STEP_NS = 6_000_000
 """Length of a step of the judging; a wish waits for one at most."""
 STEP_SAMPLES = 256
 TOLD_NS = 500_000_000
@@ -59,7 +61,8 @@ class GradualView(SessionView):
         self._told_ns = self._clock.monotonic_ns()
         self._bounds = self._reader.bounds_ns or (0, 0)
         try:
-            self._judge(AT_ONCE_NS)
+            if self._reader.size_bytes <= AT_ONCE_BYTES:
+                self._judge(AT_ONCE_NS)
         except BaseException:
             self._reader.close()
             raise

@@ -30,6 +30,8 @@ YIELD_S = 0.001
 """How long it rests between two steps, so that other threads come in."""
 SWITCH_S = 0.0005
 """How long the UI's thread may wait for this one meanwhile (the interpreter's usual is ten times that)."""
+REST_S = 0.03
+"""How long it rests after a wish: while keys are pressed they have the machine to themselves."""
 PULSE_S = 0.5
 """How often a paused view is told how far behind it is."""
 
@@ -113,6 +115,7 @@ class Feed:
         self._is_unreadable = False
         self._owes = False
         self._switch_s = 0.0
+        self._rest_until_ns = 0
         self._thread = threading.Thread(target=self._run, name="livemon-feed", daemon=True)
 
     def start(self) -> None:
@@ -206,9 +209,11 @@ class Feed:
         is_judging = self._is_judging(source)
         self._make_way(is_judging=is_judging)
         with self._lock:
-            if is_judging:
-                self._lock.wait(BUSY_S if self._wish is None or self._frame is not None else YIELD_S)
-            elif not self._has_work():
+            if self._has_work():
+                pass
+            elif is_judging:
+                self._lock.wait(BUSY_S if self._wish is None or self._must_rest() else YIELD_S)
+            else:
                 self._lock.wait(POLL_S if source.is_live and not self._is_unreadable else None)
             wish = self._wish
             jobs = list(self._jobs)
@@ -223,8 +228,10 @@ class Feed:
             return
         is_new = wish.token != self._done_token
         # A wish comes before the next step of the judging, and so does a frame that is not on the screen yet.
-        has_news = not (is_judging and (is_new or self._frame is not None)) and self._poll(source)
+        has_news = not (is_judging and (is_new or self._must_rest())) and self._poll(source)
         now_ns = self._clock.monotonic_ns()
+        if is_new and is_judging:
+            self._rest_until_ns = now_ns + round(REST_S * 1e9)
         if (
             is_new
             or (has_news and is_judging)
@@ -242,6 +249,9 @@ class Feed:
         from livemon.model.snapshot import Judges
 
         return not self._is_unreadable and isinstance(source, Judges) and source.judging is not None
+
+    def _must_rest(self) -> bool:
+        return self._frame is not None or self._clock.monotonic_ns() < self._rest_until_ns
 
     def _make_way(self, *, is_judging: bool) -> None:
         """Let the UI's thread in at shorter notice while this one has much to compute."""
