@@ -83,6 +83,7 @@ class _Watching:
         self._waiter: threading.Thread | None = None
         self._interrupted: int | None = None
         self._is_time_over = False
+        self._was_nothing = False
         self._status: int | None = None
 
     def start(self, session_path: Path) -> None:
@@ -112,10 +113,14 @@ class _Watching:
         if not self._recorder.session_path:
             self._recorder.abandon()
             return
-        from livemon.session.store import remove_session
-
         self._recorder.stop()
         self._recorder.dispose()
+        self._forget()
+
+    def _forget(self) -> None:
+        """A recording of nothing would only stand in the list, and be the one that ``last`` means."""
+        from livemon.session.store import remove_session
+
         with contextlib.suppress(SessionError):
             remove_session(Path(self._recorder.session_path))
 
@@ -143,6 +148,8 @@ class _Watching:
             if timer is not None:
                 timer.cancel()
             self._finish()
+        if self._was_nothing and self._options.record is None:
+            self._forget()
         if self._child is not None and not self._watched.is_ours:
             return self._command_status()
         return code
@@ -178,6 +185,7 @@ class _Watching:
             return EXIT_OK
         if outcome.is_empty:
             say("nothing could be observed")
+            self._was_nothing = not outcome.lines
             return EXIT_TARGET
         if outcome.target_end and not self._is_time_over:
             say(f"{outcome.target_end}")

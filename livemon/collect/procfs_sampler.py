@@ -193,6 +193,8 @@ class ProcSampler:
                 self._follow_children(now_ns, out)
         checked = self._check_some(now_ns, out) if self._unchecked else ()
         for process in tuple(self._processes.values()):
+            if process.is_self and process.links > 0 and process not in checked:
+                continue
             if process in checked or process.pid in churned or _links(process) != process.links:
                 ran += self._list_threads(process, now_ns, out)
             if process.has_churn and process in checked and not process.is_self and process.links > 0:
@@ -372,10 +374,7 @@ class ProcSampler:
         elif unseen_ns - process.unseen_cpu_ns >= _TOLD_UNSEEN_NS:
             lost_ms = (unseen_ns - process.unseen_cpu_ns) // 1_000_000
             process.unseen_cpu_ns = unseen_ns
-            most = "" if self._created is None else f" (at most {self._created})"
-            reason = (
-                f"of process {process.pid}: threads that came and went between two ticks{most}, last moments of others"
-            )
+            reason = f"of process {process.pid}: threads that came and went between two ticks, last moments of others"
             out.append(Lost(now_ns, "threads:unseen", lost_ms, "ms of CPU time", reason))
 
     def _follow_children(self, now_ns: int, out: list[Sample]) -> None:

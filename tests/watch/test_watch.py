@@ -270,6 +270,7 @@ def test_a_log_that_never_came_is_said(tmp_path: Path) -> None:
     )
     assert status == 3
     assert "was never there" in err
+    assert not list(tmp_path.glob("livemon/*.livemon*"))  # nothing was observed: nothing is kept
 
 
 def test_a_flood_is_skipped_in_counted_lines_and_ticks_go_on(tmp_path: Path) -> None:
