@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pyte
 from hypothesis import given
 from hypothesis import strategies as st
@@ -48,6 +50,27 @@ def test_writing_only_the_differences_gives_the_same_screen(
     whole = pyte.Screen(40, 1)
     pyte.Stream(whole).feed(Changes([(0, 0, list(new))]).render_segments(CONSOLE))
     assert shown(step) == shown(whole)
+
+
+ROWS = st.lists(SPANS, min_size=3, max_size=3)
+
+
+@given(ROWS, ROWS)
+def test_rows_are_written_style_by_style_and_end_the_same(
+    before: list[list[tuple[str, str]]], after: list[list[tuple[str, str]]]
+) -> None:
+    old, new = [strip(spans) for spans in before], [strip(spans) for spans in after]
+    step, whole = pyte.Screen(40, 3), pyte.Screen(40, 3)
+    stream = pyte.Stream(step)
+    stream.feed(Changes([(y, 0, list(row)) for y, row in enumerate(old)]).render_segments(CONSOLE))
+    changed = [(y, x, s) for y in range(3) for x, s in differences(old[y], new[y])]
+    output = Changes(changed).render_segments(CONSOLE)
+    stream.feed(output)
+    pyte.Stream(whole).feed(Changes([(y, 0, list(row)) for y, row in enumerate(new)]).render_segments(CONSOLE))
+    assert step.display == whole.display
+    assert all(step.buffer[y][x] == whole.buffer[y][x] for y in range(3) for x in range(40))
+    styles = {codes_of(s.style, ColorSystem.TRUECOLOR) for _, _, segments in changed for s in segments}
+    assert len(re.findall(r"\x1b\[[0-9;]*m", output)) <= len(styles) + 1
 
 
 def test_equal_rows_write_nothing_and_one_letter_writes_one() -> None:

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions
     from rich.style import Style
 
-JOIN_GAP = 6
-"""Unchanged cells between two changes that are cheaper to write again than to jump over."""
+JOIN_BYTES = 4
+"""Unchanged text between two changes in one style that is as cheap to write again as to jump over."""
 
 
 class Changes(CompositorUpdate):
-    """Changed stretches of rows as terminal output: (y, x, segments), styles switched only where they differ."""
+    """Changed stretches of rows as terminal output: (y, x, segments), ordered by style."""
 
     def __init__(self, pieces: Sequence[tuple[int, int, list[Segment]]]) -> None:
         self._pieces = pieces
@@ -39,22 +39,28 @@ class Changes(CompositorUpdate):
             yield from segments
 
     def render_segments(self, console: Console) -> str:
-        """The output, with one style code for each change of style."""
+        """The output, style by style: a place costs half of a change of colours, so each style is switched to once."""
+        system = console._color_system
+        runs: dict[Codes, list[tuple[int, int, str, int]]] = {}
+        for y, x, segments in self._pieces:
+            for text, style, _ in segments:
+                runs.setdefault(codes_of(style, system), []).append((y, x, text, x + width(text)))
+                x += width(text)
         out: list[str] = []
         current: Codes = ((), "", "")
-        system = console._color_system
         at = (-1, 0)
-        for y, x, segments in self._pieces:
-            # A step to the right is shorter than a place, but not from the last column, where terminals differ.
-            is_step = at[0] == y and x > at[1]
-            out.append(f"\x1b[{x - at[1]}C" if is_step else f"\x1b[{y + 1};{x + 1}H")
-            at = (y, x + sum(width(segment.text) for segment in segments))
-            for text, style, _ in segments:
-                wanted = codes_of(style, system)
-                if wanted != current:
-                    out.append(switch(current, wanted))
-                    current = wanted
+        for wanted in sorted(runs):
+            if wanted != current:
+                out.append(switch(current, wanted))
+                current = wanted
+            for y, x, text, end in runs[wanted]:
+                # A step to the right is shorter than a place, but not from the last column, where terminals differ.
+                if at[0] != y or x < at[1]:
+                    out.append(f"\x1b[{y + 1};{x + 1}H")
+                elif x > at[1]:
+                    out.append(f"\x1b[{x - at[1]}C")
                 out.append(text)
+                at = (y, end)
         if current != ((), "", ""):
             out.append("\x1b[0m")
         return "".join(out)
@@ -194,30 +200,43 @@ def differences(old: Strip, new: Strip) -> list[tuple[int, list[Segment]]]:
     was, now = _cells(old), _cells(new)
     if was is None or now is None or len(was) != len(now):
         return [(0, list(new))]
-    runs: list[list[int]] = []
-    for x, (before, after) in enumerate(zip(was, now, strict=True)):
-        if before != after:
-            if runs and x - runs[-1][1] <= JOIN_GAP:
-                runs[-1][1] = x + 1
-            else:
-                runs.append([x, x + 1])
     out: list[tuple[int, list[Segment]]] = []
-    for first, end in runs:
-        segments: list[Segment] = []
-        text, style = "", now[first][1]
-        for letter, letter_style in now[first:end]:
-            if letter_style is not style:
-                segments.append(Segment(text, style))
-                text, style = "", letter_style
-            text += letter
-        segments.append(Segment(text, style))
-        out.append((first, segments))
+    first = end = 0
+    for x, (before, after) in enumerate(zip(was, now, strict=True)):
+        if before == after:
+            continue
+        if end and _is_joined(now, first, end, x):
+            end = x + 1
+            continue
+        if end:
+            out.append(_run(now, first, end))
+        first, end = x, x + 1
+    if end:
+        out.append(_run(now, first, end))
     return out
 
 
-def _cells(strip: Strip) -> list[tuple[str, Style | None]] | None:
+_Cell = tuple[str, "Style | None"]
+
+
+def _is_joined(cells: list[_Cell], first: int, end: int, x: int) -> bool:
+    """Whether it is cheaper to write the cells between two changes again than to jump over them."""
+    if x - end > JOIN_BYTES:
+        return False
+    style = cells[first][1]
+    between = cells[end : x + 1]
+    return all(cell[1] is style or cell[1] == style for cell in between) and (
+        sum(len(cell[0].encode()) for cell in between[:-1]) <= JOIN_BYTES
+    )
+
+
+def _run(cells: list[_Cell], first: int, end: int) -> tuple[int, list[Segment]]:
+    return first, [Segment("".join(cell[0] for cell in cells[first:end]), cells[first][1])]
+
+
+def _cells(strip: Strip) -> list[_Cell] | None:
     """One entry a cell; ``None`` when a character is not one cell wide."""
-    cells: list[tuple[str, Style | None]] = []
+    cells: list[_Cell] = []
     for text, style, _ in strip:
         cells.extend((letter, style) for letter in text)
     return cells if len(cells) == strip.cell_length else None
