@@ -8,6 +8,7 @@ A tick's threads have *moved* when at least half of the busy ones with a known h
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +25,7 @@ from livemon.engine.thread_work import (
     F_CYCLES,
     F_INS,
     ROWS,
+    Work,
 )
 from livemon.model.criteria import Causes
 
@@ -121,13 +123,19 @@ class ThreadHealth:
         self.units = 0.0
         self._refresh()
 
-    def vote(self, numbers: Ints, work: Ints, *, has_units: bool, tick_ns: int) -> Vote:
-        """What the threads of one tick say: names that worked and their work."""
+    def votes(self, ticks: Sequence[Work], *, has_units: bool) -> list[Vote]:
+        """What the threads of each tick say."""
+        if not ticks:
+            return []
         c = self._causes
+        counts = [len(numbers) for numbers, *_ in ticks]
+        numbers = np.concatenate([numbers for numbers, *_ in ticks])
+        work = np.concatenate([work for _, work, _ in ticks], axis=1)
+        part = np.repeat([min(max(tick_ns / 1e8, 0.1), 1.0) for *_, tick_ns in ticks], counts)
         cpu = work[CPU]
         total = work[E_CPU] + work[F_CPU]
         busy = cpu >= c.thread_busy_ms * 1e6
-        known = busy & (cpu >= self._least[numbers] * min(max(tick_ns / 1e8, 0.1), 1.0))
+        known = busy & (cpu >= self._least[numbers] * part)
         # Comparisons with NaN are false: what is not known or not measured has not moved.
         moved = (work[E_CPU] >= self._most_share[numbers] * total) & (total > 0)
         fast = work[F_CYC_CPU]
@@ -135,7 +143,8 @@ class ThreadHealth:
         cycles = work[E_CYCLES] + work[F_CYCLES]
         moved |= (work[E_INS] + work[F_INS] <= self._least_ipc[numbers] * cycles) & (cycles > 0)
         moved &= known
-        n_known = int(np.count_nonzero(known))
-        awake = busy if has_units else is_awake(work, tick_ns)
+        awake = busy if has_units else np.concatenate([is_awake(work, tick_ns) for _, work, tick_ns in ticks])
         cold = awake & (work[E_CPU] > COLD_SHARE * total)
-        return Vote(n_known, int(np.count_nonzero(moved)), int(np.count_nonzero(awake)), int(np.count_nonzero(cold)))
+        starts = np.cumsum([0, *counts[:-1]])
+        sums = np.add.reduceat(np.stack([known, moved, awake, cold]).astype(np.int64), starts, axis=1)
+        return [Vote(*row) for row in sums.T.tolist()]

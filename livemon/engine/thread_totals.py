@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from livemon.engine.core_classes import CoreClasses
@@ -27,7 +29,7 @@ class _Sums:
             if column is not None:
                 grown[: len(column)] = column
             column = self._columns[name, core_class] = grown
-        column[index] += values
+        np.add.at(column, index, values)  # of a run of ticks a thread comes several times
 
     def get(self, name: str, core_class: str, thread: int) -> int:
         column = self._columns.get((name, core_class))
@@ -63,9 +65,13 @@ class ThreadTotals:
         """A thread ended."""
         self._deltas.forget(gone.index)
 
-    def update(self, tick: ThreadTick) -> TickDelta:
-        """Take a tick; returns its differences."""
-        delta = self._deltas.update(tick)
+    def update(self, ticks: Sequence[ThreadTick]) -> None:
+        """Take ticks between which no thread ended."""
+        run = self._deltas.update_run(ticks)
+        for delta in [run.delta] if run is not None else map(self._deltas.update, ticks):
+            self._add(delta)
+
+    def _add(self, delta: TickDelta) -> None:
         index, sums = delta.index, self._sums
         sums.add("cpu", "", index, delta.cpu_ns)
         sums.add("cpu_known", "", index, delta.cpu_known.astype(np.int64))
@@ -84,7 +90,6 @@ class ThreadTotals:
             where = self._cores.classes_of(delta.last_cpu)
             for position, name in enumerate(self._cores.names):
                 sums.add("estimated", name, index, np.where(where == position, delta.cpu_ns, 0))
-        return delta
 
     def get(self) -> tuple[ThreadStats, ...]:
         """Every thread that was seen, most CPU time first."""

@@ -6,7 +6,8 @@ another tid is the same worker. Rows of the work matrices are additive int64, (R
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -26,6 +27,10 @@ MAX_NAMES = 1024
 """Names followed one by one; later ones share the last place."""
 
 
+Work = tuple[Ints, Ints, int]
+"""What a tick tells: numbers of the names that worked, their (ROWS, names) sums, length of the tick in ns."""
+
+
 class ThreadWork:
     """Cumulative readings in, work per name out."""
 
@@ -41,8 +46,9 @@ class ThreadWork:
         """Classes that ticks had columns for."""
         self.is_estimated = False
         """Placement comes from the last CPU, not from per-class counters."""
-        self.is_scaled = False
-        """Some counters ran only part of the time."""
+        self._has_started = False
+        self._last_ns = 0
+        """Newest arrival of a tick."""
         self.tells_placement = False
         """Whether efficiency and fast cores can be told apart."""
 
@@ -81,10 +87,43 @@ class ThreadWork:
             grown[: len(self._slot)] = self._slot
             self._slot = grown
 
-    def update(self, tick: ThreadTick) -> tuple[Ints, Ints, int] | None:
-        """The work since the tick before: numbers of the names that worked, (ROWS, names) sums, tick ns."""
-        if not _is_whole(tick):
+    def update(self, ticks: Sequence[ThreadTick]) -> list[Work | None]:
+        """The work of each of several ticks between which no thread comes or goes; ``None``: it tells nothing."""
+        whole = [tick for tick in ticks if _is_whole(tick)]
+        if len(whole) == len(ticks) and self._has_started:
+            done = self._together(ticks)
+            if done is not None:
+                return done
+        self._has_started |= bool(whole)
+        return [self._one(tick) if _is_whole(tick) else None for tick in ticks]
+
+    def _together(self, ticks: Sequence[ThreadTick]) -> list[Work | None] | None:
+        """The same in one go; ``None`` if they must be taken one by one."""
+        if not all(len(tick.index) for tick in ticks) or not all(
+            before.arrival_ns < tick.arrival_ns for before, tick in pairwise(ticks)
+        ):
             return None
+        if ticks[0].arrival_ns <= self._last_ns:
+            return None
+        run = self._deltas.update_run(ticks)
+        if run is None:
+            return None
+        self._last_ns = ticks[-1].arrival_ns
+        delta, edges = run.delta, run.edges
+        self._reach(int(delta.index.max()))
+        slot = self._slot[delta.index]
+        worked = (slot >= 0) & delta.cpu_known & ((delta.cpu_ns > 0) | (delta.delay_ns > 0))
+        rows = self._rows(delta)
+        if not worked.all():
+            edges = np.concatenate([[0], np.cumsum(worked)])[edges].tolist()
+            slot, rows = slot[worked], rows[:, worked]
+        return [
+            (*_by_name(slot[a:b], rows[:, a:b]), dt_ns) if b > a else None
+            for (a, b), dt_ns in zip(pairwise(edges), run.dt_ns, strict=True)
+        ]
+
+    def _one(self, tick: ThreadTick) -> Work | None:
+        self._last_ns = max(self._last_ns, tick.arrival_ns)
         delta = self._deltas.update(tick)
         if delta.dt_ns <= 0 or not len(delta.index):
             return None
@@ -108,7 +147,6 @@ class ThreadWork:
             e = self._core_classes.is_efficiency(c.core_class)
             self.tells_placement |= e
             self._seen.setdefault(c.core_class)
-            self.is_scaled |= c.is_scaled
             work[E_CPU if e else F_CPU] += c.cpu_ns
             work[E_CYCLES if e else F_CYCLES] += c.cycles
             work[E_INS if e else F_INS] += c.instructions

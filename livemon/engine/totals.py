@@ -74,14 +74,17 @@ class Totals:
             self.start_ns = samples[0].arrival_ns
         self.end_ns = samples[-1].arrival_ns
         records = []
+        ticks: list[ThreadTick] = []
         for sample in samples:
             if type(sample) is TimingRecord:
                 records.append(sample)
             elif isinstance(sample, ThreadTick):
-                self._threads.update(sample)
+                ticks.append(sample)
             elif isinstance(sample, ThreadInfo):
                 self._threads.meet(sample)
             elif isinstance(sample, ThreadGone):
+                self._threads.update(ticks)
+                ticks = []
                 self._threads.end(sample)
             elif isinstance(sample, LogCount):
                 self._counted_lines += sample.lines
@@ -99,6 +102,7 @@ class Totals:
                     self._notes[text] = self._notes.get(text, 0) + 1
                 else:
                     self._unlisted += 1
+        self._threads.update(ticks)
         self._records += len(records)
         self._stages.take(self._classifier.update(records) if classed is None else classed)
 

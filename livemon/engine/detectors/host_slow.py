@@ -188,27 +188,41 @@ class HostSlowDetector:
 
     def _take_rest(self, samples: Samples, arrivals: Ints, rest: list[int]) -> list[tuple[int, TickWork, Vote]]:
         """Take in what is not a unit; every tick with its position, work and vote."""
-        out = []
+        out: list[tuple[int, TickWork, Vote]] = []
+        together: list[int] = []
         for k in rest:
             sample = samples[k]
             if type(sample) is ThreadTick:
-                done = self._threads.update(sample)
-                if done is None:
-                    continue
-                numbers, work, tick_ns = done
-                self._health.grow(len(self._threads.names))
-                tick = TickWork(int(arrivals[k]), tick_ns, numbers, work)
-                self._learning.current.ticks.append(tick)
-                self.study.add_tick(tick)
-                out.append((k, tick, self._health.vote(numbers, work, has_units=self._has_units, tick_ns=tick_ns)))
-            elif type(sample) is ThreadInfo:
-                self._threads.meet(sample)
-            elif type(sample) is ThreadGone:
-                self._threads.lose(sample.index)
+                together.append(k)
             elif type(sample) is MachineSample:
                 self._pressure.add(sample)
-            elif type(sample) is Mark:
-                self.study.add_mark(sample)
+            elif type(sample) in (ThreadInfo, ThreadGone, Mark):
+                out += self._take_ticks(samples, arrivals, together)
+                together = []
+                if type(sample) is ThreadInfo:
+                    self._threads.meet(sample)
+                elif type(sample) is ThreadGone:
+                    self._threads.lose(sample.index)
+                elif type(sample) is Mark:
+                    self.study.add_mark(sample)
+        out += self._take_ticks(samples, arrivals, together)
+        return out
+
+    def _take_ticks(self, samples: Samples, arrivals: Ints, numbers: list[int]) -> list[tuple[int, TickWork, Vote]]:
+        """Take in ticks between which no thread comes or goes."""
+        if not numbers:
+            return []
+        ticks = [sample for k in numbers if isinstance(sample := samples[k], ThreadTick)]
+        told = [(k, work) for k, work in zip(numbers, self._threads.update(ticks), strict=True) if work is not None]
+        if told:
+            self._health.grow(len(self._threads.names))
+        votes = self._health.votes([work for _, work in told], has_units=self._has_units)
+        out = []
+        for (k, (names, work, tick_ns)), vote in zip(told, votes, strict=True):
+            tick = TickWork(int(arrivals[k]), tick_ns, names, work)
+            self._learning.current.ticks.append(tick)
+            self.study.add_tick(tick)
+            out.append((k, tick, vote))
         return out
 
     # -- units and ticks in their order --------------------------------------------------------
