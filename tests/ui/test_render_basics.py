@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from livemon.model.snapshot import Figure, Lane, Series
+from livemon.model.snapshot import Figure, Lane, Series, Verdict
 from livemon.ui.render.chart import bands, bars, histogram
 from livemon.ui.render.glyphs import ASCII, BLOCK, BRAILLE
 from livemon.ui.render.lane import class_letters, lane
@@ -24,6 +24,7 @@ from livemon.ui.render.numbers import (
 )
 from livemon.ui.render.scale import PERCENT, RELATIVE, Scale, nice_linear, nice_log
 from livemon.ui.render.spark import bar, end_cell, points, spark
+from livemon.ui.render.summary import verdict_line
 from livemon.ui.render.table import Column, choose, column_at, header
 
 
@@ -252,3 +253,16 @@ def test_ascii_is_ascii_and_as_wide() -> None:
         assert width(ASCII.cells_in_ascii(text)) == width(text)
     assert ASCII.ascii_only("1.26× → E") == "1.26x -> E"
     assert BLOCK.ascii_only("1.26×") == "1.26×"
+
+
+@pytest.mark.parametrize(
+    ("level", "said", "shown"),
+    [
+        ("warming", "warming up: 3 of 40 units · 9 units/s", " WARMING UP  3 of 40 units · 9 units/s"),
+        ("ok", "ok · 50 units/s", " OK  50 units/s"),
+        ("critical", "HOST-SLOW for 2.4 s", " CRITICAL  HOST-SLOW for 2.4 s"),
+    ],
+)
+def test_the_verdict_does_not_say_its_level_twice(level: str, said: str, shown: str) -> None:
+    line = verdict_line(Verdict(level, said), 80, BLOCK)  # type: ignore[arg-type]
+    assert "".join(part for part, _ in line).rstrip() == shown

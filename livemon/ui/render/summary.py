@@ -35,9 +35,8 @@ def verdict_line(verdict: Verdict, cells: int, glyphs: Glyphs) -> Line:
     """Level as a word, then the sentence."""
     word, style = _LEVELS[verdict.level]
     text = glyphs.ascii_only(clean(verdict.text))
-    first, _, rest = text.partition(" ")
-    if first.lower() == word.strip().split()[0].lower():
-        text = rest.lstrip(f" {glyphs.dot}·|")
+    if text.lower().startswith(word.strip().lower()):  # the level is not said twice
+        text = text[len(word.strip()) :].lstrip(f" :{glyphs.dot}·|")
     return fit_line(((word, style), (" ", "text"), (text, "bold")), cells, glyphs.more)
 
 
