@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
 import io
 import os
@@ -58,8 +59,26 @@ def build_parser(command: str | None) -> Parser:
     return parser
 
 
+def _replace_closed_streams() -> None:
+    """A standard stream that was closed leads nowhere; else the next file that is opened would take its number."""
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        if getattr(sys, name) is None:
+            taken = os.open(os.devnull, os.O_RDWR)
+            if taken != number:
+                os.dup2(taken, number)
+                os.close(taken)
+            setattr(sys, name, os.fdopen(number, mode))
+
+
+def _drop_output() -> None:
+    """What is still held back for stdout goes nowhere, so that leaving does not fail on it once more."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code (see the contract: 0, 1, 2, 3, 130)."""
+    _replace_closed_streams()
     arguments = list(sys.argv[1:] if argv is None else argv)
     command = next((a for a in arguments if not a.startswith("-")), None)
     parser = build_parser(command if command in COMMANDS else None)
@@ -80,6 +99,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return EXIT_INTERRUPTED
     except BrokenPipeError:
         # The reader of our output went away (``| head``): not an error, and nothing may be flushed to it at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return EXIT_OK if not hasattr(signal, "SIGPIPE") else 128 + signal.SIGPIPE
+    except OSError as error:
+        # Files that are named are dealt with where they are opened; what is left is the output, or the machine.
+        _drop_output()
+        what = error.strerror or str(error)
+        name = f"{error.filename}: " if error.filename else "can't go on or write the output: "
+        print(f"livemon {options.command}: {name}{what}", file=sys.stderr)
+        return EXIT_USAGE
     return code

@@ -30,6 +30,7 @@ from livemon.session.writer import SessionWriter
 
 _APPEND_NS = 10_000_000_000
 _APPEND_MOST = 20_000
+_DATABASE = b"SQLite format 3\0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,8 +232,11 @@ def write_session(path: Path, facts: SessionFacts, samples: Iterator[Sample], *,
     Raises:
         SessionError: It can't be written, or there is one already.
     """
-    if path.exists() and not is_forced:
-        raise SessionError(f"{path} already exists", "give --force to replace it")
+    if path.exists():
+        if not is_forced:
+            raise SessionError(f"{path} already exists", "give --force to replace it")
+        if not _is_replaceable(path):
+            raise SessionError(f"{path} is no session", "--force replaces sessions only; choose another place")
     part = path.with_name(path.name + ".part")
     for leftover in (part, part.with_name(part.name + "-lock")):
         with contextlib.suppress(OSError):
@@ -260,6 +264,16 @@ def write_session(path: Path, facts: SessionFacts, samples: Iterator[Sample], *,
     except OSError as error:
         raise SessionError(f"can't write {path}: {error.strerror}") from None
     return total
+
+
+def _is_replaceable(path: Path) -> bool:
+    """Whether it is a database, as sessions are, or empty: a log is never written over."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(len(_DATABASE))
+    except OSError:
+        return False
+    return head in (b"", _DATABASE)
 
 
 def _append(writer: SessionWriter, batch: list[Sample]) -> None:

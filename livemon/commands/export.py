@@ -48,6 +48,8 @@ def run(args: argparse.Namespace) -> int:
     if Path(args.output).exists() and Path(args.output).samefile(path):
         raise UsageError(f"{args.output} is the session itself", "choose another output")
     if args.to in TABLE_FORMATS:
+        if args.output == "-":
+            raise UsageError(f"{args.to} is several tables", "name a folder or a file to write them to")
         check_tables(args.output, args.to)
         if args.to == "parquet":
             from livemon.export.parquet_tables import require_pyarrow

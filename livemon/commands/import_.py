@@ -13,6 +13,17 @@ from livemon.parse.options import add_parse_arguments, options_from
 if TYPE_CHECKING:
     from livemon.importing import Imported
 
+MOST_SECONDS = 4e9
+"""Later than any clock's time: over a century of seconds."""
+
+
+def seconds(text: str) -> float:
+    """A time in seconds, for ``argparse``."""
+    value = float(text)
+    if not abs(value) < MOST_SECONDS:
+        raise argparse.ArgumentTypeError(f"{text} is not a time in seconds")
+    return value
+
 
 def prepare_parser(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
@@ -37,7 +48,10 @@ def prepare_parser(parser: argparse.ArgumentParser) -> None:
         "--perf-stat", type=Path, action="append", default=[], metavar="FILE", help="output of 'perf stat -I 100 -x,'"
     )
     parser.add_argument(
-        "--perf-start", type=float, metavar="SECONDS", help="session time at which perf stat started, if it can't tell"
+        "--perf-start",
+        type=seconds,
+        metavar="SECONDS",
+        help="session time at which perf stat started, if it can't tell",
     )
     parser.add_argument(
         "--perf-script", type=Path, action="append", default=[], metavar="FILE", help="output of 'perf script'"

@@ -10,17 +10,20 @@ from pathlib import Path
 
 from livemon.model.errors import UsageError
 
+_DATABASE = b"SQLite format 3\0"
+
 
 @contextmanager
 def whole_file(path: str) -> Iterator[Path]:
     """A temporary path beside ``path`` that replaces it when the block ends well, and is removed when not.
 
-    A device or pipe is written to directly: nothing may take its place. A link stays one.
+    A device or pipe is written to directly: nothing may take its place. A link stays one. ``-`` is
+    standard output.
 
     Raises:
         UsageError: ``path`` is a folder, its folder is missing, or writing failed (full disk, no permission).
     """
-    given = Path(path)
+    given = _place(path)
     check_output(path)
     try:
         if given.exists() and not given.is_file():
@@ -56,8 +59,20 @@ def check_output(path: str) -> None:
     Raises:
         UsageError: with what is in the way.
     """
-    goal = Path(path)
+    goal = _place(path)
     if goal.is_dir():
         raise UsageError(f"{path} is a folder", f"give a file in it, such as {goal / 'livemon.out'}")
     if not goal.parent.is_dir():
         raise UsageError(f"there is no folder {goal.parent} to write {goal.name} into", "create it first")
+    if goal.is_file():
+        try:
+            with goal.open("rb") as file:
+                is_database = file.read(len(_DATABASE)) == _DATABASE
+        except OSError:
+            return  # not to be read, but maybe to be written
+        if is_database:
+            raise UsageError(f"{path} is a session or another database", "choose another output")
+
+
+def _place(path: str) -> Path:
+    return Path("/dev/stdout" if path == "-" else path)

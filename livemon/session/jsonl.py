@@ -26,7 +26,6 @@ from livemon.model.facts import SessionFacts
 from livemon.model.samples import (
     UNKNOWN,
     ClassColumns,
-    MachineSample,
     Sample,
     ThreadInfo,
     ThreadTick,
@@ -34,6 +33,7 @@ from livemon.model.samples import (
 )
 from livemon.session.batch import KINDS
 from livemon.session.facts_json import facts_from_object, facts_to_object
+from livemon.session.typed import build, whole
 
 CLASS_NAME = re.compile(r"[A-Z][A-Z0-9_-]*\Z")
 """A key of a thread that is a core class."""
@@ -42,8 +42,6 @@ _KIND_OF_NAME = {kind.__name__: kind for kind in KINDS}
 _KEY = {"kind": "stream_kind"}
 """Field -> key, where a sample's own field would take the place of the line's ``kind``."""
 _FIELDS = {kind: tuple(f.name for f in fields(kind)) for kind in KINDS}
-_KEY_OF = {"kind": "stream_kind"}
-"""Fields whose key is another one, because ``kind`` says what the line is."""
 FACTS_KIND = "SessionFacts"
 
 
@@ -52,11 +50,7 @@ def _known(value: int) -> int | None:
 
 
 def _number(value: object) -> int:
-    if value is None:
-        return UNKNOWN
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise ValueError(f"{value!r} is not a whole number")
-    return value
+    return UNKNOWN if value is None else whole(value)
 
 
 def facts_to_line(facts: SessionFacts) -> str:
@@ -128,7 +122,10 @@ def read_line(text: str | bytes) -> Sample | SessionFacts:
     Raises:
         ValueError: It is not such a line.
     """
-    value = json.loads(text)
+    try:
+        value = json.loads(text)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
     if not isinstance(value, dict):
         raise ValueError("not a JSON object")
     name = value.pop("kind", None)
@@ -139,29 +136,21 @@ def read_line(text: str | bytes) -> Sample | SessionFacts:
         raise ValueError(f"unknown kind {name!r}")
     if kind is ThreadTick:
         return _read_tick(value)
-    known = {name: value[_KEY.get(name, name)] for name in _FIELDS[kind] if _KEY.get(name, name) in value}
-    if kind is TimingRecord:
-        known["stages"] = tuple((str(stage), float(ms)) for stage, ms in known.get("stages", ()))
-        known["fields"] = tuple((str(key), str(text)) for key, text in known.get("fields", ()))
-    elif kind is MachineSample:
-        known["values"] = tuple((str(key), _number(number)) for key, number in known.get("values", ()))
-    _check_times(known)
+    if "stream_kind" in value:
+        value["kind"] = value.pop("stream_kind")
     try:
-        return kind(**known)
-    except TypeError as error:
+        sample: Sample = build(kind, value)
+    except ValueError as error:
         raise ValueError(f"{name}: {error}") from None
-
-
-def _check_times(value: dict[str, Any]) -> None:
-    for name, entry in value.items():
-        if name.endswith("_ns") and entry is not None and (isinstance(entry, bool) or not isinstance(entry, int)):
-            raise ValueError(f"{name} is {entry!r}, not whole nanoseconds")
+    if isinstance(sample, TimingRecord) and any(ms < 0 for _, ms in sample.stages):
+        raise ValueError(f"{name}: a stage takes less than no time")
+    return sample
 
 
 def _read_tick(value: dict[str, Any]) -> ThreadTick:
     try:
-        threads, t_ns = value["threads"], _number(value["t_ns"])
-        index = array("q", [thread["index"] for thread in threads])
+        threads, t_ns = value["threads"], whole(value["t_ns"])
+        index = array("q", [whole(thread["index"]) for thread in threads])
         base = {
             name: array("q", [_number(thread.get(key)) for thread in threads])
             for name, key in (
@@ -172,7 +161,7 @@ def _read_tick(value: dict[str, Any]) -> ThreadTick:
             )
         }
         classes = tuple(_read_class(threads, *column) for column in value.get("columns", ()))
-    except (KeyError, TypeError, AttributeError, OverflowError) as error:
+    except (KeyError, IndexError, TypeError, AttributeError) as error:
         raise ValueError(f"not a thread tick: {error!r}") from None
     return ThreadTick(
         arrival_ns=t_ns,
@@ -180,7 +169,7 @@ def _read_tick(value: dict[str, Any]) -> ThreadTick:
         **base,
         classes=classes,
         is_keyframe=bool(value.get("keyframe")),
-        late_ns=_number(value.get("late_ns", 0)),
+        late_ns=whole(value.get("late_ns", 0)),
     )
 
 

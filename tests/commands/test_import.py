@@ -318,6 +318,21 @@ def test_an_existing_session_is_replaced_only_by_force(
     assert main(["import", "--log", str(log), "-o", str(tmp_path / "out"), "--force"]) == 0
 
 
+def test_force_replaces_sessions_only(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = log.read_bytes()
+    assert main(["import", "--log", str(log), "-o", str(log), "--force"]) == 2
+    assert "is no session; --force replaces sessions only" in capsys.readouterr().err
+    assert log.read_bytes() == before
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "1e300", "x"])
+def test_a_perf_start_that_is_no_time_is_refused(log: Path, capsys: pytest.CaptureFixture[str], value: str) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["import", "--perf-stat", str(log), "--perf-start", value, "-o", "x"])
+    assert left.value.code == 2
+    assert "--perf-start" in capsys.readouterr().err
+
+
 def test_a_log_without_timing_says_what_was_seen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "log").write_text("starting up\nlistening on port 80\n")
     assert main(["import", "--log", str(tmp_path / "log"), "-o", str(tmp_path / "out")]) == 0
