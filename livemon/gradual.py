@@ -139,13 +139,15 @@ class GradualView(SessionView):
         if self._is_settled(moment):
             frame = super().snapshot(moment, span_ns, columns)
             verdict = replace(frame.verdict, text=f"{frame.verdict.text} · {words}")
-            timeline = replace(frame.timeline, marks=self._marks_of(Grid.ending(moment, span_ns, columns)))
+            marks = self._marks_of(Grid.ending(moment, span_ns, columns))
+            timeline = replace(frame.timeline, marks=marks, judged_ns=self._judged_ns)
             return replace(frame, verdict=verdict, timeline=timeline)
-        frame = self._frame(self._view_for(moment, span_ns), moment, span_ns, columns, ())
+        view = self._view_for(moment, span_ns)
+        frame = self._frame(view, moment, span_ns, columns, ())
         findings = tuple(self._as_far_as_judged(finding) for finding in self._engine.get())
         return replace(
             frame,
-            verdict=self._unjudged(words, frame, len(findings)),
+            verdict=self._unjudged(words, view, frame, len(findings)),
             stages=tuple(_unjudged_row(row) for row in frame.stages),
             findings=findings,
             timeline=self._judged_timeline(frame, Grid.ending(moment, span_ns, columns), findings),
@@ -169,10 +171,12 @@ class GradualView(SessionView):
             self._events = rare_samples(self._reader)
         return self._events
 
-    def _unjudged(self, words: str, frame: Snapshot, findings: int) -> Verdict:
-        until = clock_text(self._judged_ns, self._view.log.wall(), self._bounds[0])
-        found = "no finding" if not findings else "1 finding" if findings == 1 else f"{findings} findings"
-        parts = [words, f"{found} until {until}"]
+    def _unjudged(self, words: str, view: RollingView, frame: Snapshot, findings: int) -> Verdict:
+        parts = [words]
+        if self._view.log.end_ns is not None:
+            until = clock_text(self._judged_ns, view.log.wall(), self._bounds[0])
+            found = "no finding" if not findings else "1 finding" if findings == 1 else f"{findings} findings"
+            parts.append(f"{found} until {until}")
         if frame.status.units_per_s is not None:
             parts.append(f"{frame.status.units_per_s:.3g} units/s")
         return Verdict("unknown", " · ".join(parts))
@@ -185,7 +189,7 @@ class GradualView(SessionView):
 
     def _judged_timeline(self, frame: Snapshot, grid: Grid, findings: tuple[Finding, ...]) -> Timeline:
         judged = self._view.timeline(grid, self._judged_ns, findings)
-        return replace(judged, marks=self._marks_of(grid), gaps=frame.timeline.gaps)
+        return replace(judged, marks=self._marks_of(grid), gaps=frame.timeline.gaps, judged_ns=self._judged_ns)
 
     def _marks_of(self, grid: Grid) -> tuple[MarkPoint, ...]:
         return tuple(mark for mark in self._marks() if grid.start_ns <= mark.t_ns <= grid.end_ns)

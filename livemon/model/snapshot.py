@@ -124,6 +124,8 @@ class Timeline:
     episodes: tuple[Finding, ...]
     marks: tuple[MarkPoint, ...]
     gaps: tuple[Gap, ...]
+    judged_ns: int | None = None
+    """Up to where the recording is judged; ``None``: all of it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,9 @@ def test_the_first_frame_has_the_figures_but_no_judgement(view: GradualView, who
     assert frame.verdict.level == "unknown"
     assert frame.verdict.text.startswith("judging the recording: ")
     assert {row.state for row in frame.stages} == {"unjudged"}
+    assert frame.timeline.judged_ns is not None
+    assert frame.timeline.judged_ns < frame.at_ns
+    assert later.timeline.judged_ns is None
     assert (frame.start_ns, frame.end_ns, frame.at_ns) == (later.start_ns, later.end_ns, later.end_ns)
     for a, b in zip(frame.stages, later.stages, strict=True):
         assert (a.class_key, a.stage, a.n, a.p50_ms, a.p99_ms, a.last_ms) == (
@@ -110,6 +114,8 @@ def test_a_judged_moment_is_shown_as_it_will_stay(view: GradualView, whole: Sess
     for at in (START_NS + 9 * SECOND, START_NS + 30 * SECOND):
         assert at <= start + (view.judging or 0) * (end - start) - SETTLED_NS
         frame, later = view.snapshot(at, 20 * SECOND, 40), whole.snapshot(at, 20 * SECOND, 40)
+        assert frame.timeline.judged_ns == pytest.approx(start + (view.judging or 0) * (end - start))
+        frame = replace(frame, timeline=replace(frame.timeline, judged_ns=None))
         assert shown(frame)[1:] == shown(later)[1:]
         assert frame.status == later.status
         assert frame.verdict.level == later.verdict.level

@@ -97,10 +97,15 @@ def rail_axis(snapshot: Snapshot, cells: int) -> Axis:
 
 
 def rail_line(snapshot: Snapshot, findings: Sequence[Finding], cells: int, glyphs: Glyphs) -> Line:
-    """The whole session: episodes, marks, the window and the cursor in it."""
+    """The whole session: episodes, marks, the window and the cursor in it; what is not judged yet is shaded."""
     axis = rail_axis(snapshot, cells)
     row: list[Span] = [(glyphs.rule, "rail")] * axis.cells
     _fill(row, axis, snapshot.at_ns - snapshot.span_ns, snapshot.at_ns, glyphs.rule, "window")
+    judged_ns = snapshot.timeline.judged_ns
+    if judged_ns is not None:
+        first = axis.cell(judged_ns)
+        if first is not None:
+            row[first:] = [(glyphs.bar_empty, style) for _, style in row[first:]]
     for finding in findings:
         if isinstance(finding, HostSlowTransient):
             end = finding.end_ns if finding.end_ns is not None else snapshot.end_ns
