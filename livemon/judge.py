@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from livemon.engine.classes import Classifier
-from livemon.engine.engine import Engine
+from livemon.engine.engine import DETECTORS, Engine
 from livemon.engine.totals import Totals
+from livemon.judge_apart import SecondProcess, is_worth_it
 from livemon.model.criteria import Criteria, criteria_sha256
 from livemon.model.criteria import load_criteria as criteria_from_text
 from livemon.model.errors import UsageError
@@ -55,20 +57,44 @@ def judge(
     """
     reader = SessionReader(path)
     try:
+        if is_worth_it(reader):
+            judgement = _judge_by_two(reader, criteria_toml, progress)
+            if judgement is not None:
+                return judgement
+            reader.rewind()
         return judge_reader(reader, criteria_toml, progress=progress)
     finally:
         reader.close()
 
 
+def _judge_by_two(reader: SessionReader, criteria_toml: str | None, progress: Progress | None) -> Judgement | None:
+    """The host detector here, the rest in a second process; ``None`` if that one failed."""
+    text = reader.facts.criteria_toml if criteria_toml is None else criteria_toml
+    engine = Engine(criteria_from_text(text), reader.facts, ("host_slow_transient",))
+    with SecondProcess(reader.path, text) as second, collector_resting():
+        for samples in batches(reader, progress):
+            engine.feed(samples)
+        engine.finish()
+        half = second.result()
+    if half is None:
+        return None
+    findings = sorted((*engine.get(), *half.findings), key=lambda finding: finding.detected_ns)
+    return replace(half, findings=tuple(findings), transitions=engine.transitions(), blips=engine.blips)
+
+
 def judge_reader(
-    reader: SessionReader, criteria_toml: str | None = None, *, progress: Progress | None = None
+    reader: SessionReader,
+    criteria_toml: str | None = None,
+    *,
+    progress: Progress | None = None,
+    kinds: Collection[str] = DETECTORS.keys(),
 ) -> Judgement:
-    """Judge what an open reader has; see ``judge``."""
+    """Judge what an open reader has; see ``judge``. ``kinds``: the detectors that run."""
     facts = reader.facts
     text = facts.criteria_toml if criteria_toml is None else criteria_toml
     criteria = criteria_from_text(text)
     classifier = Classifier(criteria)
-    engine, totals = Engine(criteria, facts), Totals(criteria, facts, classifier)
+    engine, totals = Engine(criteria, facts, kinds), Totals(criteria, facts, classifier)
     with collector_resting():
         for samples in batches(reader, progress):
             classed = classifier.update(samples)
