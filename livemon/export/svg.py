@@ -89,7 +89,7 @@ def _stage_row(axis: _Axis, stage: StagePlot, top: int, budget_ms: float | None)
         level = y(budget_ms)
         yield f'<line class="budget" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{level:.1f}" y2="{level:.1f}"/>'
         label_y = max(level + 3, top + 20)
-        yield f'<text class="scale" x="{WIDTH - RIGHT + 6}" y="{label_y:.1f}">budget {ms(budget_ms)}</text>'
+        yield f'<text class="scale" x="{WIDTH - RIGHT + 6}" y="{label_y:.1f}">budget {ms(budget_ms)} ms</text>'
 
 
 def _bars(axis: _Axis, series: Series, y: Callable[[float], float], bottom: float | None = None) -> Iterator[str]:
