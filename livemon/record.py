@@ -120,6 +120,8 @@ def main(argv: list[str] | None = None) -> int:
     gc.freeze()
     gc.set_threshold(*_GC_THRESHOLDS)
     run(recorder, control, Signals(), config, SystemClock())
+    if recorder.loss:
+        _answer({"trouble": recorder.loss})
     if config.discard and control.is_closed:
         shutil.rmtree(Path(config.session_path).parent, ignore_errors=True)
     return 0

@@ -148,6 +148,12 @@ class Recorder:
         return self._writer.problem or ""
 
     @property
+    def loss(self) -> str:
+        """After the end: what could not be written for good, and why; empty if all was."""
+        lost = self._writer.lost_samples
+        return f"{self.trouble or 'for a while'}: {lost:,} samples are not in it" if lost else ""
+
+    @property
     def waitable_fds(self) -> tuple[int, ...]:
         """Pipes whose readiness means new lines."""
         return self._logs.logs.waitable_fds

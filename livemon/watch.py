@@ -213,7 +213,8 @@ class _Watching:
         """What the recorder can't write into the session, because it can't write the session."""
         for trouble in self._recorder.troubles():
             if trouble:
-                say(f"warning: the session can't be written ({trouble}); what comes meanwhile may be lost")
+                hint = "; what comes meanwhile may be lost" if self._recorder.is_running else ""
+                say(f"warning: the session can't be written ({trouble}){hint}")
             else:
                 say("the session can be written again")
 

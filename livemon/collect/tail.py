@@ -324,6 +324,8 @@ class Tail:
             events.append(Chunk(self._generation, self._file.position - len(data), data))
             given += len(data)
             self._skip_if_far_behind(self._file, events)
+            if not self._file.backlog_bytes:
+                break
         return given
 
     def _restart(self, change: ContentReplacedError, events: list[TailEvent]) -> None:

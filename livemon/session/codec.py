@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Generator, Iterator, Sequence
+from functools import lru_cache
 
 from livemon.session.batch import (
     HAS_LABEL,
@@ -148,8 +149,24 @@ def _get_state(cursor: Cursor) -> Chain | None:
     return state
 
 
+@lru_cache(maxsize=64)
+def _tick_shapes(shapes: tuple[TickShape, ...], columns: tuple[str, ...]) -> bytes:
+    """The same few again and again."""
+    out = bytearray()
+    put_json(out, [shapes, columns])
+    return bytes(out)
+
+
+@lru_cache(maxsize=64)
+def _timing_shapes(shapes: tuple[TimingShape, ...]) -> bytes:
+    """The same few again and again."""
+    out = bytearray()
+    put_json(out, shapes)
+    return bytes(out)
+
+
 def _put_timings(out: bytearray, timings: Timings) -> None:
-    put_json(out, list(timings.shapes))
+    out += _timing_shapes(tuple(timings.shapes))
     put_ints(out, timings.shape_of)
     put_steps(out, timings.arrival)
     put_ints(out, timings.lag)
@@ -210,7 +227,7 @@ def _get_timings(cursor: Cursor) -> Timings:
 
 
 def _put_ticks(out: bytearray, ticks: Ticks) -> Iterator[None]:
-    put_json(out, [ticks.shapes, list(ticks.columns)])
+    out += _tick_shapes(tuple(ticks.shapes), tuple(ticks.columns))
     put_ints(out, ticks.shape_of)
     put_steps(out, ticks.arrival)
     put_ints(out, ticks.late)

@@ -43,14 +43,13 @@ class Maintenance:
 
     def appended(self, block: Block, batch: Batch) -> None:
         """Take note of a new row."""
-        bare = replace(block, data=b"")
         if block.has_state:
-            self._starts.append(bare)
+            self._starts.append(replace(block, data=b""))
         columns = batch.ticks.columns
         with contextlib.suppress(OverflowError):  # such a difference stays a list of Python's numbers
             for key, values in columns.items():
                 columns[key] = array("q", values)  # type: ignore[assignment]
-        self._recent.append((bare, batch))
+        self._recent.append((block, batch))
         self._recent_numbers += _numbers(batch)
         while self._recent_numbers > _RECENT_MOST:
             self._forget_oldest()

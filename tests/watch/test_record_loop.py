@@ -1,0 +1,101 @@
+"""The recorder in this process: what it tells of a session that can't be written, and of processes that come and go."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from livemon.collect.logs import LogRequest
+from livemon.collect.pressure import PressureSampler
+from livemon.model.clock import SystemClock
+from livemon.model.samples import ThreadTick, TimingRecord
+from livemon.record_loop import Recorder
+from livemon.recording_config import DEFAULT_MAX_CPU_PERCENT, RecordingConfig
+from livemon.session.writer import SessionWriter
+from tests.watch.processes import of_type, samples_of, wait_for
+
+FORKS = """
+import os, sys, time
+print(os.getpid(), flush=True); sys.stdin.readline()
+pid = os.fork()
+if pid == 0:
+    time.sleep(60)
+print(pid, flush=True); sys.stdin.readline()
+os.kill(pid, 9); os.waitpid(pid, 0); print("gone", flush=True); sys.stdin.readline()
+"""
+
+
+@pytest.fixture
+def target() -> Iterator["subprocess.Popen[str]"]:
+    with subprocess.Popen(
+        [sys.executable, "-c", FORKS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        yield process
+        process.kill()
+
+
+def ask(process: "subprocess.Popen[str]") -> str:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write("go\n")
+    process.stdin.flush()
+    return process.stdout.readline().strip()
+
+
+def test_page_faults_of_forked_processes_count_while_they_live(
+    tmp_path: Path, target: "subprocess.Popen[str]", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[tuple[str, int]] = []
+    for name in ("add_process", "remove_process"):
+        method = getattr(PressureSampler, name)
+
+        def tell(self: PressureSampler, pid: int, name: str = name, method: object = method) -> None:
+            seen.append((name, pid))
+            method(self, pid)  # type: ignore[operator]
+
+        monkeypatch.setattr(PressureSampler, name, tell)
+    recorder = Recorder(RecordingConfig(str(tmp_path / "s"), pids=(target.pid,), counters=False), clock=SystemClock())
+    child = int(ask(target))
+    wait_for(lambda: recorder.step() or ("add_process", child) in seen)
+    ask(target)
+    wait_for(lambda: recorder.step() or ("remove_process", child) in seen)
+    recorder.close("test")
+
+
+def test_a_session_that_can_no_longer_be_written_is_told_with_what_was_lost(
+    tmp_path: Path, target: "subprocess.Popen[str]", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorder = Recorder(RecordingConfig(str(tmp_path / "s"), pids=(target.pid,), counters=False), clock=SystemClock())
+    recorder.step()
+    assert (recorder.trouble, recorder.loss) == ("", "")
+
+    def refuse(self: SessionWriter, *_: object) -> bool:
+        self.problem = "disk I/O error"
+        return False
+
+    monkeypatch.setattr(SessionWriter, "_insert", refuse)
+    wait_for(lambda: recorder.step() or recorder.trouble == "disk I/O error")
+    recorder.close("test")
+    assert recorder.loss.startswith("disk I/O error: ")
+    assert recorder.loss.endswith(" samples are not in it")
+    assert of_type(samples_of(tmp_path / "s"), ThreadTick), "what was recorded before stays readable"
+
+
+def test_lines_written_after_the_start_are_read_and_those_before_are_not(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    line = "[c_api_timing] run={}  prepare_ctx=0.5  runner_run=19.0  total=21.0\n"
+    log.write_text(line.format(1))
+    recorder = Recorder(RecordingConfig(str(tmp_path / "s"), logs=(LogRequest(str(log)),)), clock=SystemClock())
+    with log.open("a") as file:
+        file.write(line.format(2))
+    wait_for(lambda: recorder.step() or of_type(samples_of(tmp_path / "s"), TimingRecord))
+    recorder.close("test")
+    assert [record.unit for record in of_type(samples_of(tmp_path / "s"), TimingRecord)] == ["2"]
+
+
+def test_the_budget_is_five_percent_of_a_core() -> None:
+    assert RecordingConfig("s").max_cpu_percent == DEFAULT_MAX_CPU_PERCENT == 5.0
