@@ -30,7 +30,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from livemon.engine.cycle_fit import NARROW, ODD, cheapest_slips, discover, has_no_cycle, is_narrow, residual
+from livemon.engine.cycle_fit import (
+    NARROW,
+    ODD,
+    cheapest_slips,
+    discover,
+    has_no_cycle,
+    is_narrow,
+    residual,
+    still_shows,
+)
 from livemon.engine.quantiles import median
 
 HOLD = 64
@@ -276,14 +285,15 @@ class Cycle:
         was_locked = self._state is _State.BROKEN
         if is_narrow(xs) and not (was_locked and self._has_fallen(xs)):
             return self._lock(1, self._by_index, runs)
-        if was_locked and len(xs) >= max(4, 2 * self._period):
-            positions = [self._position(run) for run in runs]
-            if residual(xs, positions, self._period) < STEADY:
-                return self._lock(self._period, self._by_index, runs)
+        at = [self._position(run) for run in runs]
+        if was_locked and len(xs) >= max(4, 2 * self._period) and residual(xs, at, self._period) < STEADY:
+            return self._lock(self._period, self._by_index, runs)
         found = self._discover(runs)
         if found is not None:
             return self._lock(*found)
         if len(self._held) >= HOLD or (runs and self._is_aperiodic(runs)):
+            if was_locked and self._by_index and still_shows(xs, at, self._period):
+                return self._lock(self._period, True, runs)
             self._state = _State.APERIODIC
             self._period = 1
             self._patience = self._until_search = 8

@@ -8,6 +8,7 @@ from livemon.engine.quantiles import median, quantile
 
 GOOD_FIT = 0.75
 NEAR_BEST = 0.05
+FAINT_FIT = 0.25
 NARROW = 0.45
 """Spread (log) below which runs are taken as one class."""
 ODD, LOSS, MORE_LOST = 3.0, 2.0, 0.25
@@ -79,6 +80,12 @@ def has_no_cycle(xs: Sequence[float], positions: Sequence[int], max_period: int,
         if sum(kept) < 0.5 * spread * len(kept):
             return False
     return True
+
+
+def still_shows(xs: Sequence[float], positions: Sequence[int], period: int) -> bool:
+    """Whether a known cycle shows through values that something else has made noisy (an overloaded host)."""
+    freedom = len(xs) - period
+    return period > 1 and freedom > 0 and (1.0 - fit(xs, positions, period)) * len(xs) / freedom <= 1.0 - FAINT_FIT
 
 
 def is_narrow(xs: Sequence[float]) -> bool:

@@ -62,6 +62,24 @@ def test_a_change_of_period_is_found_and_the_runs_in_between_are_not_mixed_up() 
     assert found[302:] == [(k % 5, 5) for k in range(302, 600)]
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_an_overloaded_host_that_makes_runs_noisy_does_not_lose_the_cycle(seed: int) -> None:
+    r = random.Random(seed)
+    values = [
+        v * (r.lognormvariate(0.6, 0.5) if 100 <= k < 250 else 1.0) for k, v in enumerate(durations(THREE, 400, seed))
+    ]
+    assert positions(Cycle(), enumerate(values)) == [(k % 3, 3) for k in range(400)]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_cycle_that_gives_way_to_random_kernels_is_given_up(seed: int) -> None:
+    r = random.Random(seed)
+    values = durations(THREE, 150, seed) + [r.uniform(*r.choice(THREE)) for _ in range(250)]
+    found = positions(Cycle(), enumerate(values))
+    assert found[:150] == [(k % 3, 3) for k in range(150)]
+    assert found[-150:] == [None] * 150
+
+
 def test_levels_that_fall_together_keep_their_positions() -> None:
     values = durations(THREE, 60) + durations(((2.6, 4.2), (2.0, 3.6), (3.0, 4.4)), 60)
     found = positions(Cycle(), list(enumerate(values)))
