@@ -30,16 +30,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from livemon.engine.cycle_fit import (
-    NARROW,
-    ODD,
-    cheapest_slips,
-    discover,
-    has_no_cycle,
-    is_narrow,
-    residual,
-    still_shows,
-)
+from livemon.engine import cycle_fit
+from livemon.engine.cycle_fit import NARROW, ODD, cheapest_slips, discover, has_no_cycle, is_narrow, residual
 from livemon.engine.quantiles import median
 
 HOLD = 64
@@ -292,7 +284,7 @@ class Cycle:
         if found is not None:
             return self._lock(*found)
         if len(self._held) >= HOLD or (runs and self._is_aperiodic(runs)):
-            if was_locked and self._by_index and still_shows(xs, at, self._period):
+            if was_locked and self._by_index and cycle_fit.still_shows(xs, at, self._period):
                 return self._lock(self._period, True, runs)
             self._state = _State.APERIODIC
             self._period = 1
