@@ -77,8 +77,8 @@ SERVING: Final[tuple[Format, ...]] = (
         "llama_timing",
         "llama.cpp, whisper.cpp, ggml: print_timings",
         "prompt eval time =     789.03 ms /    27 tokens (   29.22 ms per token,    34.22 tokens per second)",
-        (" time =",),
-        r"(?:^|[:|>]|\s{2}|\]) {0,40}(?P<stage>(?:load|sample|sampling|samplers|prompt eval|prompt|eval|total|encode|decode|mel|batchd|predict"
+        (" time ", "= "),
+        r"(?:^|[:|>]|\s{2}|\]) {0,40}(?P<stage>(?:load|sample|sampling|samplers|prompt eval|prompt|generation eval|eval|total|encode|decode|mel|batchd|predict"
         rf"|unaccounted|draft|pp|tg) time) {{1,20}}= {{0,30}}(?P<value__u>{N}) (?P<u>ms|s)\b",
     ),
     Format(
@@ -116,7 +116,7 @@ SERVING: Final[tuple[Format, ...]] = (
         "rank=0 time (ms) | forward: 435.67 | backward: 744.11 | step: 0.98",
         ("time (ms) |",),
         r"time \(ms\) \|(?P<cells>.*)",
-        cell=rf"(?P<name>[A-Za-z_][\w.\-]{{0,80}}): (?P<value>{N})(?=\s|\||$)",
+        cell=rf"(?P<name>[A-Za-z_][\w.\-/]{{0,80}}): (?P<value>{N})(?=\s|\||$)",
         cell_unit="ms",
     ),
     Format(
@@ -125,6 +125,21 @@ SERVING: Final[tuple[Format, ...]] = (
         "1/1 [==============================] - 1s 675ms/step",
         ("[=", "] - ", "/"),
         rf"\d+/\d+ \[=+\] - (?:\d+m?s )?(?P<value__u>{N})(?P<u>s|ms|us|µs|ns)/(?P<stage>step|sample|epoch)\b(?!.*\bETA\b)",
+    ),
+    Format(
+        "keras_bar",
+        "Keras 3: the bar of a finished epoch, full when both counts are the same",
+        "1875/1875 ━━━━━━━━━━━━━━━━━━━━ 3s 1ms/step - accuracy: 0.9157",
+        ("━ ", "/"),
+        rf"\b(\d+)/\1 ━+ (?:\d+:)*\d+s? (?P<value__u>{N})(?P<u>s|ms|us|µs|ns)/(?P<stage>step|epoch)\b",
+    ),
+    Format(
+        "keras_bar_progress",
+        "Keras 3: an epoch on its way",
+        "52/1875 ━━━━━━━━━━━━━━━━━━━━ 1:02 34ms/step - accuracy: 0.4157",
+        ("━ ", "/"),
+        r"\d+/\d+ ━+ ",
+        gives="progress",
     ),
     Format(
         "hf_trainer",

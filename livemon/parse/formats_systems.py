@@ -29,6 +29,13 @@ SYSTEMS: Final[tuple[Format, ...]] = (
         rf"\bGC\((?P<unit>\d+)\) (?P<label>Pause [A-Z]\w+).{{0,200}} \d+[BKMGT]->\d+[BKMGT](?:\(\d+[BKMGT]\))? (?P<pause__ms>{N})ms\s*$",
     ),
     Format(
+        "jvm_gc_concurrent",
+        "JVM unified GC log: a concurrent phase ends",
+        "[2.1s][info][gc] GC(4) Concurrent Mark Cycle 45.204ms",
+        ("GC(", " Concurrent ", "ms"),
+        rf"\bGC\((?P<unit>\d+)\)\s{{1,8}}(?P<stage>Concurrent(?: [A-Z][a-z]{{1,20}}){{1,5}}) (?P<value__ms>{N})ms\s*$",
+    ),
+    Format(
         "jvm_gc_old",
         "JVM GC log before 9: [GC … secs], dot or comma",
         "[GC (Allocation Failure) 65536K->1024K(251392K), 0.0023124 secs]",
@@ -84,8 +91,9 @@ SYSTEMS: Final[tuple[Format, ...]] = (
         "syscalls",
         "strace -T",
         '12:04:31.120 read(3, "", 4096) = 0 <0.000123>',
-        (") = ", "<"),
-        rf"^(?:\[pid +(?P<tid>\d{{1,10}})\] |(?P<pid>\d{{1,10}}) +)?(?:[\d:.]+ )?(?P<stage>[a-z_]\w{{0,40}})\(.* = .*<(?P<value__s>{N})>\s*$",
+        (")", " = ", "<"),
+        rf"^(?:\[pid +(?P<tid>\d{{1,10}})\] |(?P<pid>\d{{1,10}}) +)?(?:[\d:.]+ )?"
+        rf"(?:<\.\.\. )?(?P<stage>[a-z_]\w{{0,40}})(?:\(| resumed>).* = .*<(?P<value__s>{N})>\s*$",
     ),
     Format(
         "bash_time",

@@ -22,7 +22,7 @@ WEB: Final[tuple[Format, ...]] = (
         "haproxy_tcp",
         "HAProxy TCP log: Tw/Tc/Tt in ms",
         "haproxy[7]: 10.0.0.1:33312 [15/Oct/2003:08:31:57.130] px-ssh px-ssh/srv1 0/1/5007 212 -- 0/0/0/0/0 0/0",
-        ("] ", "/", " -- "),
+        ("] ", "/", ":"),
         r"\[\d\d/[A-Z][a-z]{2}/\d{4}:[\d:.]{8,15}\] \S+ [^/\s]+/\S+ (?P<Tw__ms>-?\d+)/(?P<Tc__ms>-?\d+)/(?:\+\d+|(?P<Tt__ms>-?\d+)) \+?\d+ [A-Za-z-]{2} ",
         is_start_stamped=True,
     ),

@@ -81,7 +81,8 @@ def read_json(
         _take_facts(value, draft, calendar)
         if draft.stages:
             reading.rule = "json"
-            if all(keys.is_statistic(name) for name, _ in draft.stages) and len(draft.stages) > 1:
+            draft.stages = [stage for stage in draft.stages if not keys.is_statistic(stage[0])]
+            if not draft.stages:
                 reading.remark = "a summary over several units, not a sample of one"
                 continue
             reading.drafts.append(draft)

@@ -49,7 +49,7 @@ TIME_KEYS: Final = (
 
 _SETTINGS: Final = _words(
     "timeout deadline window interval eta expected target limit budget threshold ttl expires expiry expiration "
-    "retry backoff keepalive period grace poll age maxage until since uptime boot slo sla quota allowed estimated "
+    "retry backoff keepalive period grace age maxage until since uptime boot slo sla quota allowed estimated "
     "estimate planned tolerance cooldown lookback retention resolution refresh heartbeat frequency"
 )
 """Words of keys whose duration was set, planned or predicted, not measured."""
@@ -84,6 +84,12 @@ STATISTICS: Final = _words(
 )
 """Names of figures over several units: never a sample of one."""
 
+_RATES: Final = _words(
+    "tok toks tokens reqs requests it its samples bytes kb mb gb kib mib gib bits images imgs frames ops items rows "
+    "records events msgs messages steps queries"
+)
+"""What a key counts when its ``_s`` means "per second": ``tok_s``, ``requests_s``."""
+
 _PERCENTILE = re.compile(r"p\d{1,2}(?:[._]?\d+)?|\d{1,2}(?:\.\d+)?%|percentile.*")
 _WORDS = re.compile(r"[A-Z]?[a-zµμ]+|[A-Z]+(?![a-z])|\d+")
 _UNIT_WORDS: Final[dict[str, str]] = {
@@ -113,6 +119,8 @@ def unit_suffix(key: str) -> tuple[str, str] | None:
         return None
     stem, unit = key[: match.start()], _UNIT_WORDS.get(match[1].lower())
     if unit is None or not stem or "per" in words(stem) or stem.lower().endswith(("per", "/")):
+        return None
+    if unit == "s" and words(stem)[-1:] and words(stem)[-1] in _RATES:
         return None
     return stem, unit
 

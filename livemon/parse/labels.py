@@ -32,6 +32,9 @@ _UNIT_IN_KEY = re.compile(
 )
 _COLON = re.compile(r"[:=]\s{0,60}$")
 _VERB = re.compile(r"(?:^|[\s(])(took|takes|taking|in|is|executed for|ran for|lasted|done in|finished in)\s?\(?$")
+_IN_QUERY = re.compile(r"[?&][^\s=]{0,200}=$")
+"""``/search?step=15s``: part of an address."""
+_LAST_PREPOSITION = re.compile(r" (?:for|of|at|on|in|to)$")
 _OPEN = re.compile(r"[(\[]\s?$")
 _LIST = re.compile(r"(?:^|[(,+|])\s{0,4}([A-Za-z][A-Za-z _\-]{1,60})\s$")
 _ROUTE = re.compile(r"((?:GET|POST|PUT|DELETE|PATCH|HEAD|OPTIONS) [^\s\"]{1,500}) \(?\d{3}\)?\s$")
@@ -47,12 +50,14 @@ _STOP_WORD = re.compile(
 )
 _ODD_WORD = re.compile(r"(?:^|\s)(?:\S*[\d\"'/\\#=<>{}@]\S*|\w+\.\w+\.\S*)")
 _LAST_GROUP = re.compile(r"\s\([^()]{0,200}\)\s*$")
+_ARGUMENTS = re.compile(r"(?<=\w)\([^()]{0,300}\)")
+"""``Log(dir=/d, topic=a)``: what stands in brackets that touch the word before."""
 _EDGES: Final = " \t-–—*>.:=([`'\""
-_RATE_AFTER = re.compile(r"\s?(?:per\b|/|at \d|ago\b|left\b|remaining\b|timeout\b|exceeded\b|[-–—] ?[\d.]|±|\.\.)")
+_RATE_AFTER = re.compile(r"\s?(?:per\b|/|at \d|ago\b|left\b|\(\+|remaining\b|timeout\b|exceeded\b|[-–—] ?[\d.]|±|\.\.)")
 _PLANNED = re.compile(
     r"\b(?:scheduling|retry\w*|restart\w*|sleep\w*|wait(?:ing)? for|will|would|expir\w*|next|again|reconnect\w*"
     r"|back-?off|timeout|timed out|deadline|interval|window|limit|budget|target|expected|estimated|remaining|every"
-    r"|ETA|billed|uptime|max(?:imum)? allowed)\b",
+    r"|ETA|billed|uptime|renewal|length|max(?:imum)? allowed)\b",
     re.IGNORECASE,
 )
 _MESSAGE = re.compile(r"\b(?:msg|message)=\"((?:[^\"\\]|\\.)*)\"")
@@ -74,6 +79,7 @@ def read_labels(text: str, reading: Reading) -> bool:
     draft = Draft("labels")
     skipped = ""
     spans: list[tuple[int, int]] = []
+    behind = 0
     for match in _UNIT_IN_LABEL.finditer(text):
         spans.append(match.span(3))
         skipped = _take(_name(match[1], draft), match[3] + match[2], draft, reading) or skipped
@@ -83,11 +89,12 @@ def read_labels(text: str, reading: Reading) -> bool:
             spans.append(match.span(2))
             skipped = _take(suffix[0], match[2] + suffix[1], draft, reading) or skipped
     for match in _VALUE.finditer(text):
+        named_from, behind = behind, match.end()
         if any(a <= match.start() < b for a, b in spans):
             continue
         if _RATE_AFTER.match(text, match.end()) or _is_range(match[1]):
             continue
-        name, is_planned = _named(text, match, draft)
+        name, is_planned = _named(text, match, named_from, draft)
         if is_planned:
             skipped = "the duration is planned or a limit, not measured"
         elif name:
@@ -129,13 +136,16 @@ def _take(name: str, text: str, draft: Draft, reading: Reading) -> str:
     return ""
 
 
-def _named(text: str, match: re.Match[str], draft: Draft) -> tuple[str, bool]:
-    """The name of the value at ``match`` by what stands before it; and whether it is planned."""
+def _named(text: str, match: re.Match[str], named_from: int, draft: Draft) -> tuple[str, bool]:
+    """The name of the value at ``match`` by what stands before it, if need be back to ``named_from``; is it planned?"""
     before = text[max(0, match.start() - 400) : match.start()]
     after = text[match.end() : match.end() + 2]
     colon = _COLON.search(before)
     if colon:
-        return _name(before[: colon.start()], draft), False
+        if _IN_QUERY.search(before):
+            return "", False
+        label = before[max(len(before) - (match.start() - named_from), 0) : colon.start()]
+        return _LAST_PREPOSITION.sub("", _name(label, draft)), False
     verb = _VERB.search(before)
     if verb and not _TOOK_BEFORE.search(before):
         clause = before[: verb.start()]
@@ -180,7 +190,7 @@ def _clause(text: str) -> str:
 def _name(text: str, draft: Draft, *, is_prose: bool = False) -> str:
     """The name at the end of a text, without digits; a number at its end is the unit's id."""
     if is_prose:
-        text = _LAST_GROUP.sub("", text)
+        text = _ARGUMENTS.sub("", _LAST_GROUP.sub("", text))
     words = (_prose_clause(text) if is_prose else _clause(text)).strip(_EDGES)
     if keys.is_statistic(words):
         return words

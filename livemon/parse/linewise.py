@@ -46,7 +46,8 @@ class LineReader:
         self._names = NameGroups()
         self._labels = NameGroups()
         self._anchors: list[tuple[int | None, int, int]] = []
-        self._part: Unwrapped | None = None
+        self._parts: dict[str, Unwrapped] = {}
+        """The text of each container stream that goes on in its next line."""
         self._line_has_timing = False
         self._is_inside_line = False
         self._tail: deque[str] = deque(maxlen=_TAIL_LINES)
@@ -78,7 +79,7 @@ class LineReader:
     @property
     def is_at_line_start(self) -> bool:
         """Whether nothing is held back: no unterminated line, no container part, no carriage return before."""
-        return self._lines.is_empty and self._part is None and not self._is_inside_line
+        return self._lines.is_empty and not self._parts and not self._is_inside_line
 
     @property
     def can_tag_in_bulk(self) -> bool:
@@ -116,18 +117,16 @@ class LineReader:
                 self._end_line()
             else:
                 self.stats.unterminated += 1
-        if self._part is not None:
-            self.stats.unterminated += 1
-            self._part = None
+        self.stats.unterminated += len(self._parts)
+        self._parts.clear()
         return records
 
     def reset(self, offset: int = 0) -> None:
         """The log was rotated or truncated: the held-back part is dropped and counted, lines restart at 1."""
         if self._lines.drop(offset):
             self.stats.unterminated += 1
-        if self._part is not None:
-            self.stats.unterminated += 1
-            self._part = None
+        self.stats.unterminated += len(self._parts)
+        self._parts.clear()
         self._line = 0
         self._line_has_timing = False
         self._is_inside_line = False
@@ -161,7 +160,7 @@ class LineReader:
 
     def _read_text(self, text: str, segment: Segment, records: list[ParsedRecord]) -> None:
         line = self._rules.unwrap(text)
-        if line.part or self._part is not None:
+        if line.part or self._parts:
             joined = self._join(line)
             if joined is None:
                 self._line_has_timing = True
@@ -186,22 +185,21 @@ class LineReader:
 
     def _join(self, line: Unwrapped) -> Unwrapped | None:
         """Container parts make one line; ``None`` while more is to come."""
-        held = self._part
+        if not line.part:
+            # Something else came between; what was held is torn.
+            self.stats.malformed += len(self._parts)
+            self._parts.clear()
+            return line
+        held = self._parts.pop(line.stream, None)
         if held is not None:
-            if not line.part:
-                # Something else came between; what was held is torn.
-                self.stats.malformed += 1
-                self._part = None
-                return line
             room = _PART_CAP - len(held.text)
             held.text += line.text[: max(room, 0)]
             line, part = held, line.part
         else:
             part = line.part
         if part == "P":
-            self._part = line
+            self._parts[line.stream] = line
             return None
-        self._part = None
         return self._rules.unwrap_again(line)
 
     def _record(self, draft: Draft, line: Unwrapped, segment: Segment) -> ParsedRecord:

@@ -40,6 +40,9 @@ def split_pairs(payload: str) -> tuple[list[tuple[str, str, bool]], str]:
             value = ""
         elif len(words) > 1 and _UNIT.fullmatch(words[1].rstrip(",;")):
             value = words[0] + words[1]
+        elif len(words) > 1 and (words[1][0].isdigit() or (i < last and words[1].isalpha())) and words[0][0].isdigit():
+            # ``4 8.28``, ``48.28 parsec``: a number in two pieces or of an unknown unit, not its first piece.
+            value = " ".join(words[:2])
         else:
             value = words[0]
         pairs.append((parts[i], value.strip("\"',;|"), glued))

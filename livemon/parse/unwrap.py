@@ -19,7 +19,7 @@ _ANSI = re.compile(
     r"|\x9b[0-?]{0,40}[ -/]{0,4}[@-~]"
 )
 _BLANKS: Final = {0: None, 0xFEFF: None, 0x08: " ", 0x1B: None, 0x9B: None}
-_CRI = re.compile(r"(\d{4}-\d\d-\d\dT\S{8,30}) (?:stdout|stderr) ([FP])(?::\w+)? ?(.*)", re.DOTALL)
+_CRI = re.compile(r"(\d{4}-\d\d-\d\dT\S{8,30}) (stdout|stderr) ([FP])(?::\w+)? ?(.*)", re.DOTALL)
 _COMPOSE = re.compile(r"([\w.\-]{1,64}) {1,40}\| ")
 _ACTOR = re.compile(r"(?:\d{1,9}:)?\(([\w./:\- ]{0,64}?) ?\b[pP][iI][dD]=(\d{1,10})(?:, ip=[\w.:]{2,45})?\) ")
 _SYSLOG = re.compile(
@@ -36,6 +36,8 @@ class Unwrapped:
     text: str
     stamp: Stamp | None = None
     pid: int | None = None
+    stream: str = ""
+    """``stdout`` or ``stderr`` of a container: parts are joined within one of them."""
     part: str = ""
     """``P``: the text goes on in the next line of this container; ``F``: it is complete."""
     wrapper: str = ""
@@ -70,8 +72,9 @@ def _peel(line: Unwrapped, calendar: Calendar) -> bool:
     if first == "{":
         return _peel_json(line, calendar)
     if first == "2" and (match := _CRI.match(text)):
-        line.text = match[3]
-        line.part = match[2]
+        line.text = match[4]
+        line.stream = match[2]
+        line.part = match[3]
         _note(line, "CRI", read(match[1], calendar))
         return True
     if first == ">" and text[1:2] == " ":
@@ -112,6 +115,7 @@ def _peel_json(line: Unwrapped, calendar: Calendar) -> bool:
         inner = value.get("log")
         if not isinstance(inner, str) or value.get("stream") not in ("stdout", "stderr"):
             return False
+        line.stream = value["stream"]
         line.part = "F" if inner.endswith("\n") else "P"
         line.text = clean(inner.rstrip("\r\n"))
         _note(line, "docker json-file", read(value.get("time"), calendar))

@@ -92,3 +92,9 @@ def test_deep_nesting_is_survived() -> None:
     line = '{"a":' * 20_000 + "1" + "}" * 20_000
     records, _ = read(line + "\n")
     assert records == []
+
+
+def test_figures_over_several_units_are_no_samples() -> None:
+    assert stages('{"avg_ms": 3, "p99_ms": 9}') == {}
+    assert stages('{"max_ms": 3}') == {}
+    assert stages('{"max_ms": 3, "decode_ms": 2}') == {"decode": 2.0}

@@ -88,3 +88,10 @@ def test_the_decimal_comma_can_be_declared() -> None:
 def test_bare_units_of_a_program_that_is_known() -> None:
     line = "method=GET path=/x format=json controller=Jobs action=show status=200 duration=58.25 view=40.5 db=0.00"
     assert stages(line) == {"duration": 58.25, "view": 40.5, "db": 0.0}
+
+
+def test_a_count_per_second_is_no_duration() -> None:
+    assert stages("decode_s=1.5 tok_s=31.5 requests_s=4 MB_s=12 poll_time=20us") == {
+        "decode": 1500.0,
+        "poll_time": 0.02,
+    }

@@ -120,3 +120,18 @@ def test_names_carry_no_digits(line: str) -> None:
     for record in read(line + "\n", LABELS)[0]:
         for name, _ in record.stages:
             assert not any(c.isdigit() for c in name) or name.split()[0] in ("GET", "POST")
+
+
+def test_a_name_begins_behind_the_value_before() -> None:
+    assert stages("TTFT = 45.5ms TPOT = 12.5ms", LABELS) == {"TTFT": 45.5, "TPOT": 12.5}
+
+
+def test_a_setting_in_an_address_is_no_name() -> None:
+    assert stages('msg="GET /query_range?query=x&step=15s (200) 1.25s"', LABELS) == {
+        "GET /query_range?query=x&step=15s": 1250.0
+    }
+
+
+@pytest.mark.parametrize("line", ["Duration: 3s (+ 200ms warm up)", "bound to 10.0.0.5 -- renewal in 1711 seconds."])
+def test_plans_are_not_measurements(line: str) -> None:
+    assert stages(line, LABELS) == {}

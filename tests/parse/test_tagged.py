@@ -128,3 +128,15 @@ def test_declared_units_for_rows_without_a_tag() -> None:
     record = one(row, ParseOptions(units=(("*", "us"),)))
     assert (record.unit, dict(record.stages)["total"]) == ("7", 0.04731)
     assert stages(row + " pid=44 status=200 tokens=1024", ParseOptions(units=(("*", "ms"),))) == READ
+
+
+@pytest.mark.parametrize("value", ["4 8.25", "48.25 parsec", "1 2"])
+def test_a_number_in_two_pieces_or_of_an_unknown_unit_is_not_read(value: str) -> None:
+    records, stats = read(f"[c_api_timing] run=5 a=1.5 validate={value}  total=9.5\n")
+    assert dict(records[0].stages) == {"a": 1.5, "total": 9.5}
+    assert stats.malformed == 1
+
+
+def test_a_word_behind_the_last_value_is_a_remark() -> None:
+    records, _ = read("[c_api_timing] run=5 a=1.5 total=9.5 warm\n")
+    assert dict(records[0].stages) == {"a": 1.5, "total": 9.5}

@@ -77,3 +77,18 @@ def test_the_pager_cuts_json() -> None:
 def test_no_wrapper_is_taken_for_one() -> None:
     stream = TimingStream(ParseOptions())
     assert stream.feed(b'{"log":"x","MESSAGE":"y"}\n{"log": 5, "stream": "stdout"}\n| a | b |\n') == []
+
+
+def test_parts_are_joined_within_one_stream_of_a_container() -> None:
+    at = "2025-12-31T17:37:40.5Z"
+    log = f"{at} stderr P took=1\n{at} stdout F took=7ms\n{at} stderr P 2.\n{at} stderr F 5ms\n"
+    records, stats = read(log)
+    assert [dict(r.stages) for r in records] == [{"took": 7.0}, {"took": 12.5}]
+    assert stats.malformed == stats.unterminated == 0
+
+
+def test_parts_that_another_line_cuts_off_are_counted() -> None:
+    at = "2025-12-31T17:37:40.5Z"
+    records, stats = read(f"{at} stderr P took=1\n{at} stdout P a=\ntook=7ms\n{at} stderr F 5ms\n")
+    assert [dict(r.stages) for r in records] == [{"took": 7.0}]
+    assert stats.malformed == 2
