@@ -43,7 +43,9 @@ class SessionsScreen(PageScreen):
             listing = self.app.settings.sessions
             why = "this viewer was started without a list of recordings" if listing is None else "no recording found"
             return [((), ""), (((f"  {why}; see livemon sessions", "muted"),), "")]
-        titles = f"   {'started':<17}{'length':>9}  {'size':>9}  {'state':<20} {'targets':<24} {'findings':<12} name"
+        has_findings = any(entry.findings is not None for entry in entries)
+        counted = f"{'findings':<9} " if has_findings else ""
+        titles = f"   {'started':<17}{'length':>9}  {'size':>9}  {'state':<20} {'targets':<24} {counted}name"
         rows: list[Row] = [(((titles, "header"),), "")]
         source = self.app.feed.source
         for entry in entries:
@@ -62,7 +64,7 @@ class SessionsScreen(PageScreen):
                 (fit(size(entry.size_bytes), 9, ">") + "  ", "text"),
                 (fit(self.glyphs.ascii_only(clean(entry.state)), 20, more=self.glyphs.more) + " ", state_style),
                 (fit(clean(entry.targets), 24, more=self.glyphs.more) + " ", "name"),
-                (fit(found, 12) + " ", "text"),
+                (fit(found, 9) + " " if has_findings else "", "text"),
                 (clean(entry.name), "muted"),
             )
             rows.append((spans, ""))
