@@ -138,7 +138,7 @@ class GradualView(SessionView):
         words = f"judging the recording: {100 * (self.judging or 0.0):.0f} %"
         if self._is_settled(moment):
             frame = super().snapshot(moment, span_ns, columns)
-            verdict = replace(frame.verdict, text=f"{frame.verdict.text} · {words}")
+            verdict = replace(frame.verdict, text=f"{words} · {frame.verdict.text}")
             marks = self._marks_of(Grid.ending(moment, span_ns, columns))
             timeline = replace(frame.timeline, marks=marks, judged_ns=self._judged_ns)
             return replace(frame, verdict=verdict, timeline=timeline)

@@ -119,7 +119,8 @@ def test_a_judged_moment_is_shown_as_it_will_stay(view: GradualView, whole: Sess
         assert shown(frame)[1:] == shown(later)[1:]
         assert frame.status == later.status
         assert frame.verdict.level == later.verdict.level
-        assert frame.verdict.text.startswith(later.verdict.text + " · judging the recording: 8")
+        assert frame.verdict.text.startswith("judging the recording: 8")
+        assert frame.verdict.text.endswith(" % · " + later.verdict.text)
 
 
 def test_once_judged_frames_and_findings_are_those_of_a_whole_pass(view: GradualView, whole: SessionView) -> None:

@@ -191,7 +191,11 @@ class OverviewPanels(BaseScreen):
         if not count:
             return
         stamps = Stamps(snapshot.start_ns, snapshot.at_ns, snapshot.wall_ns)
-        scope = "of the whole session" if self.is_all_findings else "known at the shown moment"
+        judged_ns = snapshot.timeline.judged_ns
+        if judged_ns is not None and (self.is_all_findings or snapshot.at_ns > judged_ns):
+            scope = f"as far as it is judged: until {stamps.time(judged_ns)}"
+        else:
+            scope = "of the whole session" if self.is_all_findings else "known at the shown moment"
         ongoing = sum(1 for finding in findings if finding.end_ns is None)
         rows.append(self._title("findings", f"FINDINGS {len(findings)}", f"{ongoing} ongoing, {scope}", cells))
         places.append(("findings", -1))
