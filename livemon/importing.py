@@ -26,6 +26,8 @@ from livemon.model.samples import ClockAnchor, Sample, ThreadInfo, ThreadTick, T
 from livemon.parse.options import ParseOptions
 from livemon.session.collector import collector_resting
 from livemon.session.jsonl import read_line
+from livemon.session.locking import is_locked
+from livemon.session.store import remove_session
 from livemon.session.writer import SessionWriter
 
 _APPEND_NS = 10_000_000_000
@@ -237,6 +239,8 @@ def write_session(path: Path, facts: SessionFacts, samples: Iterator[Sample], *,
             raise SessionError(f"{path} already exists", "give --force to replace it")
         if not _is_replaceable(path):
             raise SessionError(f"{path} is no session", "--force replaces sessions only; choose another place")
+        if is_locked(path):
+            raise SessionError(f"{path} is being recorded", "stop its recorder first")
     part = path.with_name(path.name + ".part")
     for leftover in (part, part.with_name(part.name + "-lock")):
         with contextlib.suppress(OSError):
@@ -260,6 +264,8 @@ def write_session(path: Path, facts: SessionFacts, samples: Iterator[Sample], *,
             part.unlink()
         raise
     try:
+        if path.exists():
+            remove_session(path)  # with what a crash left beside it, which would be taken for the new one's
         part.replace(path)
     except OSError as error:
         raise SessionError(f"can't write {path}: {error.strerror}") from None

@@ -198,7 +198,8 @@ class _Watching:
         if failure:
             say(f"the recorder {failure}; what was recorded until then can be read")
         if not self._options.no_record and not outcome.is_empty:
-            say(f"recorded in {self._recorder.session_path}")
+            path = self._recorder.session_path
+            say(f"recorded in {path}" if Path(path).exists() else f"{path} is gone: nothing of the recording is left")
 
     def _is_over(self) -> bool:
         """Whether nothing more will be recorded."""

@@ -22,6 +22,7 @@ from livemon.model.samples import (
     TimingRecord,
 )
 from livemon.session.reader import SessionReader
+from livemon.session.writer import SessionWriter
 
 MONO = 5_000_000_000_000
 WALL = 1_760_000_000_000_000_000
@@ -323,6 +324,24 @@ def test_force_replaces_sessions_only(log: Path, capsys: pytest.CaptureFixture[s
     assert main(["import", "--log", str(log), "-o", str(log), "--force"]) == 2
     assert "is no session; --force replaces sessions only" in capsys.readouterr().err
     assert log.read_bytes() == before
+
+
+def test_force_leaves_a_running_recording_alone_and_clears_what_a_crash_left(
+    tmp_path: Path, log: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    goal = tmp_path / "out"
+    writer = SessionWriter(goal, SessionFacts())
+    writer.append([Mark(1, 1, "precious")])
+    assert main(["import", "--log", str(log), "-o", str(goal), "--force"]) == 2
+    assert "is being recorded; stop its recorder first" in capsys.readouterr().err
+    left = [(tmp_path / f"out{suffix}", (tmp_path / f"out{suffix}").read_bytes()) for suffix in ("", "-wal")]
+    writer.close()
+    for path, data in left:
+        path.write_bytes(data)
+    assert main(["import", "--log", str(log), "-o", str(goal), "--force"]) == 0
+    _, samples = read(goal)
+    assert len(records(samples)) == 5
+    assert not [s for s in samples if isinstance(s, Mark)]
 
 
 @pytest.mark.parametrize("value", ["nan", "inf", "1e300", "x"])
