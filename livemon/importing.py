@@ -27,12 +27,11 @@ from livemon.parse.options import ParseOptions
 from livemon.session.collector import collector_resting
 from livemon.session.jsonl import read_line
 from livemon.session.locking import is_locked
-from livemon.session.store import remove_session
+from livemon.session.store import is_session_file, remove_session
 from livemon.session.writer import SessionWriter
 
 _APPEND_NS = 10_000_000_000
 _APPEND_MOST = 20_000
-_DATABASE = b"SQLite format 3\0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +236,7 @@ def write_session(path: Path, facts: SessionFacts, samples: Iterator[Sample], *,
     if path.exists():
         if not is_forced:
             raise SessionError(f"{path} already exists", "give --force to replace it")
-        if not _is_replaceable(path):
+        if not is_session_file(path):
             raise SessionError(f"{path} is no session", "--force replaces sessions only; choose another place")
         if is_locked(path):
             raise SessionError(f"{path} is being recorded", "stop its recorder first")
@@ -270,16 +269,6 @@ def write_session(path: Path, facts: SessionFacts, samples: Iterator[Sample], *,
     except OSError as error:
         raise SessionError(f"can't write {path}: {error.strerror}") from None
     return total
-
-
-def _is_replaceable(path: Path) -> bool:
-    """Whether it is a database, as sessions are, or empty: a log is never written over."""
-    try:
-        with path.open("rb") as file:
-            head = file.read(len(_DATABASE))
-    except OSError:
-        return False
-    return head in (b"", _DATABASE)
 
 
 def _append(writer: SessionWriter, batch: list[Sample]) -> None:

@@ -14,6 +14,9 @@ from livemon.model.expressions import expression
 from livemon.model.facts import Target
 from livemon.parse.procfs import parse_stat, printable
 
+MOST_PID = (1 << 31) - 1
+"""What a pid can be at most; the kernel's calls take no more, and take 0 and less for groups."""
+
 
 def describe(pid: int, root: str = "/") -> Target:
     """A process by its pid.
@@ -21,6 +24,8 @@ def describe(pid: int, root: str = "/") -> Target:
     Raises:
         TargetError: there is no such process, it is a thread, or it can't be seen.
     """
+    if not 0 < pid <= MOST_PID:
+        raise TargetError(f"there is no process {pid}", "see 'ps -e' for those that run")
     if not _has_proc(root):
         return _describe_portable(pid)
     base = f"{root.rstrip('/')}/proc/{pid}"

@@ -12,6 +12,7 @@ from livemon.commands.report import is_coloured, terminal_width
 from livemon.export.fleet import PrometheusApi, fleet_blocks, fleet_json, rank_hosts
 from livemon.export.text import render_text
 from livemon.model.errors import EXIT_OK, UsageError
+from livemon.screen_options import number_between
 
 HEADER_VARIABLE = "LIVEMON_PROMETHEUS_HEADER"
 """Environment variable with a request header, such as ``Authorization: Bearer …``."""
@@ -25,8 +26,12 @@ def prepare_parser(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--window", default="15m", metavar="TIME", help="how far to look back (default 15m)")
     parser.add_argument("--label", default="instance", metavar="NAME", help="label that names hosts (default instance)")
     parser.add_argument(
-        "--timeout", type=float, default=10.0, metavar="S", help="seconds a query may take (default 10)"
+        "--timeout", type=_timeout, default=10.0, metavar="S", help="seconds a query may take (default 10)"
     )
+
+
+def _timeout(text: str) -> float:
+    return number_between(text, 0.1, 3600, "seconds")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -35,8 +40,8 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"--window {args.window}: not a length of time", "such as 15m or 1h30m")
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", args.label):
         raise UsageError(f"--label {args.label}: not a label's name", "such as instance")
-    if args.top < 1 or not args.timeout > 0:
-        raise UsageError("--top and --timeout must be more than 0")
+    if args.top < 1:
+        raise UsageError("--top must be more than 0")
     header = os.environ.get(HEADER_VARIABLE, "")
     name, colon, value = header.partition(":")
     if header and (not colon or not name.strip() or "\n" in header or "\r" in header):

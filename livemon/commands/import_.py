@@ -9,20 +9,14 @@ from typing import TYPE_CHECKING
 
 from livemon.model.errors import EXIT_OK, UsageError
 from livemon.parse.options import add_parse_arguments, options_from
+from livemon.screen_options import number_between
 
 if TYPE_CHECKING:
     from livemon.importing import Imported
 
-MOST_SECONDS = 4e9
-"""Later than any clock's time: over a century of seconds."""
 
-
-def seconds(text: str) -> float:
-    """A time in seconds, for ``argparse``."""
-    value = float(text)
-    if not abs(value) < MOST_SECONDS:
-        raise argparse.ArgumentTypeError(f"{text} is not a time in seconds")
-    return value
+def _perf_start(text: str) -> float:
+    return number_between(text, -4e9, 4e9, "seconds")
 
 
 def prepare_parser(parser: argparse.ArgumentParser) -> None:
@@ -49,7 +43,7 @@ def prepare_parser(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--perf-start",
-        type=seconds,
+        type=_perf_start,
         metavar="SECONDS",
         help="session time at which perf stat started, if it can't tell",
     )

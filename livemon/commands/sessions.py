@@ -9,6 +9,7 @@ import time
 
 from livemon.model.errors import EXIT_OK, UsageError
 from livemon.model.snapshot import SessionEntry
+from livemon.screen_options import number_between
 
 _EPILOG = """\
 A SESSION is a path, a name from this list (or its beginning, if that is enough), or 'last'.
@@ -26,7 +27,13 @@ def prepare_parser(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", nargs="*", metavar="SESSION", help="which sessions to remove")
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
     parser.add_argument("--max-sessions", type=int, metavar="N", help="prune: how many stay (default 20)")
-    parser.add_argument("--max-mb", type=float, metavar="MB", help="prune: megabytes that stay in all (default 2048)")
+    parser.add_argument(
+        "--max-mb", type=_megabytes, metavar="MB", help="prune: megabytes that stay in all (default 2048)"
+    )
+
+
+def _megabytes(text: str) -> float:
+    return number_between(text, 0, 1e9, "MB")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -120,8 +127,8 @@ def _prune(args: argparse.Namespace) -> int:
 
     most = MAX_SESSIONS if args.max_sessions is None else args.max_sessions
     most_bytes = MAX_TOTAL_BYTES if args.max_mb is None else round(args.max_mb * 1_000_000)
-    if most < 0 or most_bytes < 0:
-        raise UsageError("--max-sessions and --max-mb are not negative")
+    if most < 0:
+        raise UsageError("--max-sessions is not negative")
     done = prune(max_sessions=most, max_bytes=most_bytes)
     if args.json:
         print(

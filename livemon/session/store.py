@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 SUFFIX = ".livemon"
 MAX_SESSIONS = 20
 MAX_TOTAL_BYTES = 2 * 1024**3
+_DATABASE = b"SQLite format 3\0"
 _BESIDE = ("-wal", "-shm", "-journal", "-lock", "-reserve", "-out", "-out.1")
 
 
@@ -134,12 +135,24 @@ def list_sessions(folder: Path | None = None) -> list[SessionEntry]:
     return [describe_session(path) for path in _files(folder or state_dir())]
 
 
+def is_session_file(path: Path) -> bool:
+    """Whether it is a session, or was one before it was damaged: a file by a session's name, or a database."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(len(_DATABASE))
+    except OSError:
+        return False
+    return head == _DATABASE or path.suffix == SUFFIX or not head
+
+
 def remove_session(path: Path) -> int:
     """Delete a session and what lies beside it; returns the bytes freed.
 
     Raises:
-        SessionError: It is being recorded, or can't be deleted.
+        SessionError: It is no session, is being recorded, or can't be deleted.
     """
+    if not is_session_file(path):
+        raise SessionError(f"{path} is no session: not removed")
     if is_locked(path):
         raise SessionError(f"{path} is being recorded", "stop its recorder first")
     size = size_of(path)

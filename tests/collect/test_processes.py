@@ -25,6 +25,9 @@ def test_describe() -> None:
 
 
 def test_describe_what_is_not_there() -> None:
+    for pid in (0, -1, 1 << 31, 1 << 70):
+        with pytest.raises(TargetError, match="no process"):
+            describe(pid)
     with pytest.raises(TargetError, match="no process"):
         describe(2**22 + 1)
 

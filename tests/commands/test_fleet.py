@@ -33,7 +33,6 @@ def test_the_ranking_as_text_and_json(capsys: pytest.CaptureFixture[str], monkey
         (["--prometheus-url", "http://127.0.0.1:1", "--window", "15"], 2),
         (["--prometheus-url", "http://127.0.0.1:1", "--label", "a-b"], 2),
         (["--prometheus-url", "http://127.0.0.1:1", "--top", "0"], 2),
-        (["--prometheus-url", "http://127.0.0.1:1", "--timeout", "nan"], 2),
     ],
 )
 def test_mistakes_and_silence_are_one_line(capsys: pytest.CaptureFixture[str], arguments: list[str], code: int) -> None:

@@ -100,6 +100,36 @@ def test_mistakes_are_one_clear_line(
     assert message in line
 
 
+def test_what_is_no_session_is_not_removed(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "serve.log"
+    log.write_text("precious\n")
+    assert main(["sessions", "rm", str(log)]) == 2
+    assert "is no session" in capsys.readouterr().err
+    assert log.read_text() == "precious\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["sessions", "prune", "--max-mb", "nan"],
+        ["sessions", "prune", "--max-mb", "inf"],
+        ["sessions", "prune", "--max-mb", "-1"],
+        ["replay", "x", "--speed", "nan"],
+        ["fleet", "--prometheus-url", "http://127.0.0.1:9", "--timeout", "inf"],
+        ["watch", "--log", "x", "--duration", "nan"],
+    ],
+    ids=" ".join,
+)
+def test_a_number_that_is_none_is_one_line(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(arguments)
+    assert left.value.code == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "is not between" in captured.err
+    assert len(captured.err.splitlines()) == 1
+
+
 def test_removing_takes_nothing_when_one_name_is_wrong(folder: Path) -> None:
     make(folder, "one")
     assert main(["sessions", "rm", "one", "nothing"]) == 2
