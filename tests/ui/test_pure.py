@@ -295,7 +295,10 @@ def test_threads_sort_by_figures_unknown_last_and_keep_their_places_while_follow
     involved = order.ordered(rows, "cpu_percent", is_reversed=False, at_ns=S, involved={7})
     assert involved[0].name == "gc"
     back = order.ordered(rows, "cpu_percent", is_reversed=True, at_ns=S, involved=set())
-    assert back == first[::-1]
+    alive, ended = [row for row in first if row.is_alive], [row for row in first if not row.is_alive]
+    assert ended
+    assert first == alive + ended
+    assert back == alive[::-1] + ended[::-1]
     assert sort_key(ScriptedSource(counters=False).snapshot(None, S, 4).threads[0], "ipc")[0] == 1
 
 
