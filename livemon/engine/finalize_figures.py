@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 from livemon.engine.classes import Classified
@@ -43,9 +44,12 @@ class Run(NamedTuple):
     @classmethod
     def of(cls, item: Classified, value_ms: float, totals_ms: float, over: frozenset[str]) -> Run:
         """The run of a classified record."""
-        begin = start_ns(item.record, item.shape.wall_ms(item.values))
-        is_ordered = item.record.time_from == "order"
-        return cls(value_ms, begin, item.record.t_ns, item.run, totals_ms, over, is_ordered)
+        record, shape, values, _, _, run, *_ = item
+        begin = start_ns(record, shape.wall_ms(values))
+        return _run((value_ms, begin, record.t_ns, run, totals_ms, over, record.time_from == "order"))
+
+
+_run = partial(tuple.__new__, Run)
 
 
 @dataclass(slots=True)
@@ -82,10 +86,11 @@ class Interval:
             self._keep(self.tail.popleft())
 
     def _keep(self, run: Run) -> None:
-        self._kept.add((run.value_ms,))
+        kept = self._kept
+        kept.add_one(run.value_ms)
         self._base.append(run.value_ms)
         self._last = run
-        if self._kept.n <= 8 or self._kept.n % 4 == 0:
+        if kept.n % 4 == 0 or kept.n <= 8:
             self.level_ms = median(self._base)
 
     def take_back(self, runs: int) -> list[Run]:

@@ -131,19 +131,21 @@ class Learning:
 
     def _learn_threads(self, cell: Cell) -> None:
         names = len(self._health.ticks)
-        worked = np.zeros(names, np.int64)
-        sums = np.zeros((ROWS, names), np.int64)
         busy = self._load.ticks_with_units(cell.ticks) if cell.units else [True] * len(cell.ticks)
-        for tick, has_units in zip(cell.ticks, busy, strict=True):
-            if not has_units:
-                continue
-            # Without units to say that there is load, the threads' own CPU time has to.
-            awake = tick.work[CPU] > 0 if cell.units else is_awake(tick.work, tick.tick_ns)
-            numbers, work = (tick.numbers, tick.work) if awake.all() else (tick.numbers[awake], tick.work[:, awake])
-            worked[numbers] += 1
-            sums[:, numbers] += work
-        if not worked.any():
+        ticks = [tick for tick, has_units in zip(cell.ticks, busy, strict=True) if has_units]
+        if not ticks:
             return
+        numbers = np.concatenate([tick.numbers for tick in ticks])
+        work = np.concatenate([tick.work for tick in ticks], axis=1)
+        # Without units to say that there is load, the threads' own CPU time has to.
+        awake = work[CPU] > 0 if cell.units else np.concatenate([is_awake(tick.work, tick.tick_ns) for tick in ticks])
+        if not awake.any():
+            return
+        numbers, work = numbers[awake], work[:, awake]
+        worked = np.bincount(numbers, minlength=names)
+        flat = np.zeros(ROWS * names, np.int64)
+        np.add.at(flat, (np.arange(ROWS)[:, None] * names + numbers).ravel(), work.ravel())
+        sums: Ints = flat.reshape(ROWS, names)
         self._health.learn(sums, worked, cell.units, self._factor)
         self.learned_cells = self.learned_cells * self._factor + 1
 

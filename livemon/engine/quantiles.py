@@ -57,6 +57,18 @@ class Quantiles:
         if len(self._values) > EXACT:
             self._spill()
 
+    def add_one(self, value: float) -> None:
+        """Take one further value."""
+        self.n += 1
+        self.total += value
+        if value < self.minimum:
+            self.minimum = value
+        if value > self.maximum:
+            self.maximum = value
+        self._values.append(value)
+        if len(self._values) > EXACT:
+            self._spill()
+
     def copy(self) -> Quantiles:
         """An independent copy."""
         other = Quantiles()

@@ -44,17 +44,19 @@ class _Steps:
     last: tuple[int, int | None] | None = None
     counted: int = 0
 
-    def add(self, item: Classified, position: int) -> None:
-        cycle = None if item.run is None else item.run // self.period
-        if cycle is None:
-            if self.runs == 0 or position == 0:
+    def add(self, item: Classified, class_key: str) -> None:
+        record, _, _, _, is_warmup, run, *_ = item
+        if run is None:
+            if self.runs == 0 or class_key.startswith("0/"):
                 self.n += 1
-        elif cycle != self.cycle:
-            self.n += 1
-            self.cycle = cycle
+        else:
+            cycle = run // self.period
+            if cycle != self.cycle:
+                self.n += 1
+                self.cycle = cycle
         self.runs += 1
-        if not item.is_warmup:
-            here = (item.record.t_ns, item.run)
+        if not is_warmup:
+            here = (record.t_ns, run)
             if self.first is None:
                 self.first = here
             else:
@@ -90,27 +92,28 @@ class StageTotals:
             self._add(item)
 
     def _add(self, item: Classified) -> None:
-        key = (item.class_key, item.shape)
+        _, shape, values, class_key, is_warmup, _, period, _, group = item
+        key = (class_key, shape)
         rows = self._rows.get(key)
         if rows is None:
             if len(self._rows) >= MAX_STAGES:
                 self.folded += 1
-                key = (OTHERS, item.shape)
+                key = (OTHERS, shape)
                 if key not in self._rows and len(self._rows) >= 2 * MAX_STAGES:
                     return
             rows = self._rows.setdefault(key, [])
-        rows.append(item.values)
-        if item.is_warmup:
+        rows.append(values)
+        if is_warmup:
             self._warmups[key] = self._warmups.get(key, 0) + 1
         if len(rows) >= ROWS:
             self._take(key, rows)
-        if len(item.shape.names) == 1 and item.record.unit is not None:
+        if len(shape.names) == 1 and item.record.unit is not None:
             self._join(item)
-        if item.period is not None and item.class_key is not None:
-            steps = self._steps.get(item.group)
-            if steps is None or steps.period != item.period:
-                steps = self._steps[item.group] = _Steps(item.period)
-            steps.add(item, int(item.class_key.partition("/")[0]))
+        if period is not None and class_key is not None:
+            steps = self._steps.get(group)
+            if steps is None or steps.period != period:
+                steps = self._steps[group] = _Steps(period)
+            steps.add(item, class_key)
 
     def _take(self, key: tuple[str | None, Shape], rows: list[tuple[float, ...]]) -> None:
         class_key, shape = key

@@ -107,6 +107,7 @@ def _thread_ticks(ticks: Ticks, chain: Chain) -> Iterator[Sample]:
     columns = _add_up(ticks, chain)
     chain.tick_ns = ticks.arrival[-1]
     index = array("q", ticks.index)
+    base = [columns[name] for name in BASE_COLUMNS]
     at = dict.fromkeys(columns, 0)
     start = 0
     for shape, arrival, late, count in zip(ticks.shape_of, ticks.arrival, ticks.late, ticks.count, strict=True):
@@ -117,16 +118,17 @@ def _thread_ticks(ticks: Ticks, chain: Chain) -> Iterator[Sample]:
             at[key] = begin + count
             return columns[key][begin : begin + count]
 
-        cpu_ns, run_delay_ns, slices, last_cpu = [cut(name) for name in BASE_COLUMNS]
+        end = start + count
+        cpu_ns, run_delay_ns, slices, last_cpu = [column[start:end] for column in base]
         per_class = []
         for core_class, flags in classes:
             class_ns, cycles, instructions = [cut(column_key(core_class, name)) for name in CLASS_COLUMNS]
             enabled = cut(column_key(core_class, "enabled_ns")) if flags & HAS_ENABLED else None
             running = cut(column_key(core_class, "running_ns")) if flags & HAS_RUNNING else None
             per_class.append(ClassColumns(core_class, class_ns, cycles, instructions, enabled, running))
-        mine = index[start : start + count]
+        mine = index[start:end]
         yield ThreadTick(arrival, mine, cpu_ns, run_delay_ns, slices, last_cpu, tuple(per_class), is_keyframe, late)
-        start += count
+        start = end
 
 
 def _add_up(ticks: Ticks, chain: Chain) -> dict[str, array[int]]:

@@ -62,7 +62,7 @@ class _Device:
         self.stage = stage
         self.values.append(value_ms)
         self.n += 1
-        if self.n <= 32 or self.n % 16 == 0:
+        if self.n % 16 == 0 or self.n <= 32:
             self.middle_ms = midmean(self.values)
 
 
@@ -132,20 +132,20 @@ class OversizedFinalizeDetector:
         """Take the next records whose classes somebody else has settled; returns what changed."""
         self._changes = []
         for item in items:
-            shape = item.shape
-            group = self._groups.get(item.group)
+            _, shape, values, _, is_warmup, _, _, _, of = item
+            group = self._groups.get(of)
             if group is None:
-                group = self._groups[item.group] = _GroupState()
+                group = self._groups[of] = _GroupState()
             if shape.total is not None:
                 group.has_totals = True
-                group.totals_ms += item.values[shape.total]
+                group.totals_ms += values[shape.total]
             else:
-                group.parts_ms += shape.wall_ms(item.values)
-            if not item.is_warmup:
+                group.parts_ms += shape.wall_ms(values)
+            if not is_warmup:
                 if shape.device:
                     self._take_device(item)
                 for k in shape.finalize:
-                    self._take(item, shape.names[k], item.values[k], group)
+                    self._take(item, shape.names[k], values[k], group)
             self._taken += 1
             if self._taken % 256 == 0:
                 self._end_silent(item.known_ns, item.record.t_ns)
@@ -275,8 +275,9 @@ class OversizedFinalizeDetector:
             if changed and over >= self._needed:
                 self._change_level(state, interval, item, changed)
                 return
-        grown = interval.units >= 1.25 * interval.emitted_units
-        if grown or interval.units % _LOOK_AGAIN_RUNS == 0:
+        units = interval.units
+        grown = units >= 1.25 * interval.emitted_units
+        if grown or units % _LOOK_AGAIN_RUNS == 0:
             rules = self._broken(state) or interval.rules
             if grown or rules != interval.rules:
                 interval.rules = rules

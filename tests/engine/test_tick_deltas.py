@@ -1,0 +1,85 @@
+"""Several ticks at once give what they give one by one."""
+
+from __future__ import annotations
+
+import random
+from array import array
+
+import numpy as np
+import pytest
+
+from livemon.engine.tick_deltas import TickDelta, TickDeltas
+from livemon.model.samples import ClassColumns, ThreadTick
+
+
+def some_ticks(seed: int, n: int = 40, classes: tuple[str, ...] = (), has_times: bool = False) -> list[ThreadTick]:
+    """Ticks of changing threads: counters that are missing, go back, run part of the time; ticks at one time."""
+    r = random.Random(seed)
+    at, out = 10**9, []
+    held: dict[tuple[str, int], int] = {}
+
+    def column(name: str, index: list[int]) -> array[int]:
+        values = []
+        for i in index:
+            held[name, i] = max(0, held.get((name, i), 10**7) + r.randrange(-(10**4), 10**8))
+            values.append(-1 if r.random() < 0.05 else 0 if r.random() < 0.02 else held[name, i])
+        return array("q", values)
+
+    for _ in range(n):
+        at += r.choice([0, 10**8, 10**8, 3 * 10**8])
+        index = sorted(r.sample(range(90), r.randrange(30)))
+        by_class = tuple(
+            ClassColumns(
+                c,
+                *(column(f"{c} {name}", index) for name in ("cpu", "cycles", "instructions")),
+                *((column(f"{c} enabled", index), column(f"{c} running", index)) if has_times else ()),
+            )
+            for c in classes
+        )
+        base = [column(name, index) for name in ("cpu", "delay", "slices", "where")]
+        out.append(ThreadTick(at, array("q", index), *base, by_class))
+    return out
+
+
+def arrays(delta: TickDelta) -> list[np.ndarray]:
+    per_class = [a for c in delta.classes for a in (c.cpu_ns, c.cycles, c.instructions, c.counted_cpu_ns)]
+    known = [delta.cpu_known, delta.delay_known]
+    return [delta.index, delta.cpu_ns, delta.delay_ns, *known, delta.hops, delta.last_cpu, *per_class]
+
+
+@pytest.mark.parametrize(("classes", "has_times"), [((), False), (("P", "E"), False), (("P", "E"), True)])
+@pytest.mark.parametrize("seed", range(5))
+def test_a_run_of_ticks_is_the_ticks_one_by_one(seed: int, classes: tuple[str, ...], has_times: bool) -> None:
+    ticks = some_ticks(seed, classes=classes, has_times=has_times)
+    singly, together = TickDeltas(), TickDeltas()
+    at = 0
+    r = random.Random(seed)
+    while at < len(ticks):
+        some = ticks[at : at + r.randrange(2, 12)]
+        at += len(some)
+        one_by_one = [singly.update(tick) for tick in some]
+        run = together.update_run(some)
+        if run is None:
+            assert len(some) == 1 or not any(len(tick.index) for tick in some)
+            assert all(together.update(tick) is not None for tick in some)
+            continue
+        assert run.dt_ns == [delta.dt_ns for delta in one_by_one]
+        for k, delta in enumerate(one_by_one):
+            part = slice(run.edges[k], run.edges[k + 1])
+            for whole, single in zip(arrays(run.delta), arrays(delta), strict=True):
+                assert whole[part].tolist() == single.tolist()
+        assert together.resets == singly.resets
+
+
+def test_odd_ticks_are_left_to_be_taken_one_by_one() -> None:
+    first, second = some_ticks(1, 2)
+    odd = [
+        ThreadTick(second.arrival_ns, array("q", [5, 5]), *[array("q", [1, 2])] * 4),
+        ThreadTick(second.arrival_ns, array("q", [-3]), *[array("q", [1])] * 4),
+        ThreadTick(second.arrival_ns, array("q", [10**9]), *[array("q", [1])] * 4),
+        some_ticks(2, 1, ("P",))[0],
+    ]
+    deltas = TickDeltas()
+    for tick in odd:
+        assert deltas.update_run([first, tick]) is None
+    assert deltas.update(first).dt_ns == 0, "nothing was taken in"
