@@ -15,7 +15,7 @@ from livemon.engine.machine_pressure import Rates
 from livemon.engine.thread_figures import Witness, newly_busy
 from livemon.engine.thread_work import CPU
 from livemon.model.criteria import Causes
-from livemon.model.findings import CAUSE_WORDS, CAUSES, Cause, Verdict
+from livemon.model.findings import CAUSES, Cause, Verdict
 
 PRIMARY: tuple[str, ...] = (
     "placement",
@@ -149,7 +149,14 @@ class CauseBench:
 
     def primary(self) -> str | None:
         """The most telling cause that applies; ``None`` if nothing that was measured does."""
-        return next((name for name in PRIMARY if self._applies(name)), None)
+        return next((name for name in PRIMARY if self._applies(name) and self._explains(name)), None)
+
+    def _explains(self, name: str) -> bool:
+        """A device that slowed less than the host stages did is not what made them slow."""
+        device, slowdown = self._scene.device_ms, self._scene.slowdown
+        if name != "device" or device is None or slowdown is None:
+            return True
+        return device[1] >= slowdown * device[2]
 
     def _applies(self, name: str) -> bool:
         return name in self._verdicts and self._verdicts[name].verdict == "applies"
@@ -351,7 +358,12 @@ class CauseBench:
             return missing
         voters = [w for w in self._known if w.ratio("instructions_per_unit") is not None]
         if not voters:
-            return _cause("more_work", "unknown", "instructions per unit are not known")
+            reason, cpu = "instructions per unit are not known", self._cpu_ratio()
+            if cpu is not None and cpu[1] >= self._c.cpu_ratio * cpu[2]:
+                reason += (
+                    f": CPU per unit rose to {_number(cpu[1])} ms from {_number(cpu[2])}, by work or by slower cores"
+                )
+            return _cause("more_work", "unknown", reason)
         more = [w for w in voters if (w.ratio("instructions_per_unit") or 1.0) >= self._c.more_work_ratio]
         during, reference = _weighed(voters, "instructions_per_unit")
         evidence = (
@@ -373,27 +385,3 @@ class CauseBench:
         applies = during > ratio * reference and during - reference > plus
         evidence = f"{stage} P50 {_number(during)} ms against {_number(reference)} ms"
         return _cause(name, "applies" if applies else "ruled_out", evidence, during, reference)
-
-
-def does_not_show(scene: Scene, causes: tuple[Cause, ...], primary: str | None) -> tuple[str, ...]:
-    """What the evidence of an episode leaves open, in words."""
-    out = []
-    if primary == "placement":
-        out.append("why the scheduler placed the threads there")
-    elif primary in {"cycle_rate", "ipc"}:
-        out.append("what lowered the rate: power limits, temperature, or other work on the machine")
-    elif primary == "off_cpu":
-        verdicts = {cause.cause: cause for cause in causes}
-        if verdicts["blocked"].verdict != "ruled_out":
-            out.append("what was waited for")
-        if verdicts["blocked"].verdict != "applies":
-            found = newly_busy(scene.witnesses, verdicts["off_cpu"].threads)
-            out.append(f"who {'else ran' if found else 'ran instead'}: only watched processes are seen")
-    elif primary is None:
-        out.append("the cause: nothing that was measured explains it")
-    if scene.is_estimated and scene.tells_placement:
-        out.append("exact placement: the core class is estimated from the last CPU seen at each sample")
-    unknown = [cause.cause for cause in causes if cause.verdict == "unknown"]
-    if unknown:
-        out.append("whether these played a part: " + ", ".join(CAUSE_WORDS.get(name, name) for name in unknown))
-    return tuple(out)

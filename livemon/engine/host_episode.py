@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from livemon.engine.buckets import AlignedBuckets
-from livemon.engine.causes import CauseBench, Scene, does_not_show
+from livemon.engine.causes import CauseBench, Scene
 from livemon.engine.host_evidence import WALL, Block, EvidenceMaker, Flags
 from livemon.engine.host_units import Kind
 from livemon.engine.logbins import FINE_BINS, Floats, Ints, ratio_of, value_of
 from livemon.engine.machine_pressure import rates
+from livemon.engine.open_questions import does_not_show
 from livemon.engine.quantiles import Quantiles
 from livemon.engine.thread_figures import evidence_rows, ledger_rows, witnesses
 from livemon.engine.thread_health import Flags as NameFlags

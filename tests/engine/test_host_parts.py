@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from livemon.engine.causes import CauseBench, Scene, does_not_show
+from livemon.engine.causes import CauseBench, Scene
 from livemon.engine.host_baseline import NAT, KindBaseline
 from livemon.engine.host_cusum import Cusum
 from livemon.engine.host_order import LateBursts, StateClock
 from livemon.engine.host_units import UnitIntake, Units
 from livemon.engine.logbins import fine_bins, value_of
 from livemon.engine.machine_pressure import rates
+from livemon.engine.open_questions import does_not_show
 from livemon.engine.thread_figures import Side, Witness, ledger_rows
 from livemon.engine.thread_work import ROWS
 from livemon.engine.unit_sizes import SizeGroups
@@ -193,6 +194,18 @@ def test_more_instructions_are_more_work() -> None:
     assert said["more_work"] == "applies"
     assert said["ipc"] == said["cycle_rate"] == said["placement"] == "ruled_out"
     assert bench.primary() == "more_work"
+
+
+def test_a_device_that_slowed_less_than_the_host_is_not_the_primary_cause() -> None:
+    known = [witness("python3", side(cpu=15e8, delay=1e7, delay_cpu=15e8), side(cpu=2e7, delay=1e6, delay_cpu=2e7))]
+    bench = CauseBench(scene(known, device_ms=("run", 15.8, 8.2), lost_ms=24.0), CauseCriteria())
+    said = {cause.cause: cause for cause in bench.get()}
+    assert said["device"].verdict == "applies"
+    assert "CPU per unit rose to 15 ms from 0.2" in said["more_work"].evidence
+    assert bench.primary() is None
+    slower = CauseBench(scene(known, device_ms=("run", 41.0, 8.2), lost_ms=24.0), CauseCriteria())
+    slower.get()
+    assert slower.primary() == "device"
 
 
 def test_threads_that_became_busy_while_others_waited_are_named() -> None:
