@@ -32,7 +32,11 @@ SWITCH_S = 0.0005
 """How long the UI's thread may wait for this one meanwhile (the interpreter's usual is ten times that)."""
 REST_S = 0.03
 """How long it rests after a wish: while keys are pressed they have the machine to themselves."""
-PULSE_S = 0.5
+STEADY_S = 1 / 8
+"""The same in a stream of more lines than frames, where no line is seen by itself."""
+PAUSED_S = 1.0
+"""How often it is asked for news while the view stands still: the judging takes larger bites, which cost less."""
+PULSE_S = 0.9
 """How often a paused view is told how far behind it is."""
 
 Extra: TypeAlias = "Callable[[ViewSource, View, Snapshot], object]"
@@ -116,6 +120,8 @@ class Feed:
         self._owes = False
         self._switch_s = 0.0
         self._rest_until_ns = 0
+        self._last_poll_ns = 0
+        self._units_per_s = 0.0
         self._thread = threading.Thread(target=self._run, name="livemon-feed", daemon=True)
 
     def start(self) -> None:
@@ -214,7 +220,7 @@ class Feed:
             elif is_judging:
                 self._lock.wait(BUSY_S if self._wish is None or self._must_rest() else YIELD_S)
             else:
-                self._lock.wait(POLL_S if source.is_live and not self._is_unreadable else None)
+                self._lock.wait(self._until_poll_s(self._wish) if source.is_live and not self._is_unreadable else None)
             wish = self._wish
             jobs = list(self._jobs)
             self._jobs.clear()
@@ -228,7 +234,11 @@ class Feed:
             return
         is_new = wish.token != self._done_token
         # A wish comes before the next step of the judging, and so does a frame that is not on the screen yet.
-        has_news = not (is_judging and (is_new or self._must_rest())) and self._poll(source)
+        if is_judging:
+            may_poll = not (is_new or self._must_rest())
+        else:
+            may_poll = (is_new and wish.view.is_following) or self._until_poll_s(wish) <= 0.0
+        has_news = may_poll and self._poll(source)
         now_ns = self._clock.monotonic_ns()
         if is_new and is_judging:
             self._rest_until_ns = now_ns + round(REST_S * 1e9)
@@ -250,6 +260,16 @@ class Feed:
 
         return not self._is_unreadable and isinstance(source, Judges) and source.judging is not None
 
+    def _until_poll_s(self, wish: Wish | None) -> float:
+        """Time until a live session is asked for news again; at most 0: now."""
+        if wish is not None and not wish.view.is_following:
+            every_s = PAUSED_S
+        elif self._units_per_s > 2 * self.fps:
+            every_s = STEADY_S
+        else:
+            every_s = POLL_S
+        return every_s - (self._clock.monotonic_ns() - self._last_poll_ns) / 1e9
+
     def _must_rest(self) -> bool:
         return self._frame is not None or self._clock.monotonic_ns() < self._rest_until_ns
 
@@ -266,6 +286,7 @@ class Feed:
         """Ask a live session for news; one that can't be read any more is said once and then left alone."""
         if self._is_unreadable or not (source.is_live or self._is_judging(source)):
             return False
+        self._last_poll_ns = self._clock.monotonic_ns()
         try:
             return source.poll()
         except LivemonError as error:
@@ -308,6 +329,7 @@ class Feed:
             self._done_token = wish.token
             self._finish(Outcome(None, None, error))
             return
+        self._units_per_s = snapshot.status.units_per_s or 0.0
         with self._lock:
             self._frame = Frame(snapshot, extra, wish.token)
         self._done_token = wish.token

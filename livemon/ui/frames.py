@@ -137,6 +137,8 @@ class FrameApp(App[int]):
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
             loop.add_signal_handler(number, self._stopped_by, int(number))
+        if not self.is_headless and not self.is_web:
+            terminal.call_when_gone(loop, lambda: self._stopped_by(int(signal.SIGHUP)))
 
     def _stopped_by(self, number: int) -> None:
         self.stop_signal = number

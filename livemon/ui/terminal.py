@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from livemon.model.errors import UsageError
 
 if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+
     from textual.driver import Driver
 
 RESET = (
@@ -112,6 +114,28 @@ def driver_class(environ: Mapping[str, str]) -> type[Driver] | None:
             self._mouse = is_on
 
     return TerminalDriver
+
+
+def call_when_gone(loop: AbstractEventLoop, gone: Callable[[], None]) -> None:
+    """Call ``gone`` once the terminal is hung up.
+
+    A terminal that is not the controlling one sends no SIGHUP: reading it then gives nothing, at once and for ever.
+    Where the kernel can't be asked for this alone (no epoll), nothing is watched.
+    """
+    try:
+        from select import epoll
+
+        watch = epoll()
+        watch.register(0, 0)  # no events: a hang-up is told without being asked for
+    except (ImportError, OSError):
+        return
+
+    def ready() -> None:
+        loop.remove_reader(watch.fileno())
+        watch.close()
+        gone()
+
+    loop.add_reader(watch.fileno(), ready)
 
 
 def restore(settings: Any) -> None:

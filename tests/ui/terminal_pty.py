@@ -27,7 +27,13 @@ class Terminal:
     """Runs a command on a pty of a size and keeps what its screen shows."""
 
     def __init__(
-        self, width: int = 100, height: int = 30, *, argv: list[str] | None = None, env: dict[str, str] | None = None
+        self,
+        width: int = 100,
+        height: int = 30,
+        *,
+        argv: list[str] | None = None,
+        env: dict[str, str] | None = None,
+        is_controlling: bool = True,
     ) -> None:
         self.screen = pyte.Screen(width, height)
         self.stream = pyte.ByteStream(self.screen)
@@ -48,7 +54,8 @@ class Terminal:
         self.pid = os.fork()
         if self.pid == 0:
             os.setsid()
-            fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+            if is_controlling:
+                fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
             for number in (0, 1, 2):
                 os.dup2(slave, number)
             os.closerange(3, 256)

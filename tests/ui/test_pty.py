@@ -59,8 +59,10 @@ def test_a_crash_is_one_line_and_a_file(tmp_path: Path) -> None:
         assert "scripted failure" in path.read_text()
 
 
-def test_a_terminal_that_goes_away_ends_it() -> None:
-    with Terminal(env={"SCRIPTED_LIVE": "1"}) as terminal:
+@pytest.mark.parametrize("is_controlling", [True, False])
+def test_a_terminal_that_goes_away_ends_it(is_controlling: bool) -> None:
+    """With SIGHUP, and without it where the terminal is not the controlling one."""
+    with Terminal(env={"SCRIPTED_LIVE": "1"}, is_controlling=is_controlling) as terminal:
         terminal.wait_for("dispatch#4720")
         os.close(terminal.fd)
         os.close(terminal.slave)

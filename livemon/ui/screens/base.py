@@ -86,6 +86,11 @@ class BaseScreen(Screen[None]):
 
     # Drawing.
 
+    def on_screen_suspend(self) -> None:
+        """Another screen is drawn over this one."""
+        for canvas in self.query(Canvas):
+            canvas.forget()
+
     def draw(self) -> None:
         """Draw what is known now."""
         cells, lines = self.app.size.width, self.app.size.height

@@ -151,6 +151,10 @@ class Canvas(Widget):
         self._shape = (0, 0)
         self.show(self._rows)
 
+    def forget(self) -> None:
+        """Something else is on the terminal now: the next drawing is a whole one."""
+        self._shape = (0, 0)
+
     def _paint(self, pieces: list[tuple[int, int, list[Segment]]]) -> None:
         self.painted_cells += sum(sum(width(s.text) for s in segments) for _, _, segments in pieces)
         app = self.app
@@ -198,45 +202,45 @@ def filled(rows: Sequence[Row], height: int) -> list[Row]:
 def differences(old: Strip, new: Strip) -> list[tuple[int, list[Segment]]]:
     """The stretches of ``new`` that differ from ``old``: (first cell, segments)."""
     was, now = _cells(old), _cells(new)
-    if was is None or now is None or len(was) != len(now):
+    if was is None or now is None or len(was[0]) != len(now[0]):
         return [(0, list(new))]
+    text, styles = now
+    changed = [
+        x
+        for x, (letter, other, style, other_style) in enumerate(zip(text, was[0], styles, was[1], strict=True))
+        if letter != other or (style is not other_style and style != other_style)
+    ]
     out: list[tuple[int, list[Segment]]] = []
-    first = end = 0
-    for x, (before, after) in enumerate(zip(was, now, strict=True)):
-        if before == after:
-            continue
-        if end and _is_joined(now, first, end, x):
+    first = end = -1
+    for x in changed:
+        if first >= 0 and (x == end or _is_joined(now, end, x)) and styles[x] == styles[first]:
             end = x + 1
             continue
-        if end:
-            out.append(_run(now, first, end))
+        if first >= 0:
+            out.append((first, [Segment(text[first:end], styles[first])]))
         first, end = x, x + 1
-    if end:
-        out.append(_run(now, first, end))
+    if first >= 0:
+        out.append((first, [Segment(text[first:end], styles[first])]))
     return out
 
 
-_Cell = tuple[str, "Style | None"]
+_Cells = tuple[str, "list[Style | None]"]
+"""Text and style of each cell."""
 
 
-def _is_joined(cells: list[_Cell], first: int, end: int, x: int) -> bool:
+def _is_joined(cells: _Cells, end: int, x: int) -> bool:
     """Whether it is cheaper to write the cells between two changes again than to jump over them."""
-    if x - end > JOIN_BYTES:
+    text, styles = cells
+    if x - end > JOIN_BYTES or len(text[end:x].encode()) > JOIN_BYTES:
         return False
-    style = cells[first][1]
-    between = cells[end : x + 1]
-    return all(cell[1] is style or cell[1] == style for cell in between) and (
-        sum(len(cell[0].encode()) for cell in between[:-1]) <= JOIN_BYTES
-    )
+    return all(style is styles[x] for style in styles[end:x])
 
 
-def _run(cells: list[_Cell], first: int, end: int) -> tuple[int, list[Segment]]:
-    return first, [Segment("".join(cell[0] for cell in cells[first:end]), cells[first][1])]
-
-
-def _cells(strip: Strip) -> list[_Cell] | None:
-    """One entry a cell; ``None`` when a character is not one cell wide."""
-    cells: list[_Cell] = []
+def _cells(strip: Strip) -> _Cells | None:
+    """The cells of a row; ``None`` when a character is not one cell wide."""
+    styles: list[Style | None] = []
+    texts: list[str] = []
     for text, style, _ in strip:
-        cells.extend((letter, style) for letter in text)
-    return cells if len(cells) == strip.cell_length else None
+        texts.append(text)
+        styles += [style] * len(text)
+    return ("".join(texts), styles) if len(styles) == strip.cell_length else None
