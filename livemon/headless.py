@@ -167,7 +167,8 @@ class Headless:
             if self._options.json:
                 line = json.dumps({"event": change.change, **finding_json(change.finding, judgement, times)})
             else:
-                line = f"{times.text(change.at_ns)} {change.change:<9} {verdict(change.finding, judgement, times).text}"
+                said = verdict(change.finding, judgement, times).text
+                line = f"{times.text(change.at_ns)} {change.change:<9} {change.finding.severity:<8} {said}"
             self._out.write(line + "\n")
             self._out.flush()
 
