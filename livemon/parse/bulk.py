@@ -18,7 +18,6 @@ from livemon.parse.template import DIGITS, Batch, Lines, Template
 _MAX_TEMPLATES: Final = 64
 _MAX_REFUSED: Final = 4096
 _MAX_LINE: Final = 4096
-_PARTS: Final = (b"stdout P", b"stderr P", b'"log":')
 
 
 class BulkReader:
@@ -91,12 +90,13 @@ class BulkReader:
                 groups[shape] = [at]
             else:
                 slow.append(at)
-                if any(part in texts[at] for part in _PARTS):
+                text = texts[at]
+                if b"stdout P" in text or b"stderr P" in text or b'"log":' in text:
                     # Container parts: what follows may be the rest of this line.
                     slow = list(range(start, end))
                     groups.clear()
                     break
-                if b"_timing" in shape and shape not in self._refused and len(texts[at]) <= _MAX_LINE:
+                if b"_timing" in shape and shape not in self._refused and len(text) <= _MAX_LINE:
                     learning = True
                     end = at + 1
                     break
@@ -148,7 +148,7 @@ class BulkReader:
                 continue
             stream.move_to(lines.line + at, lines.offset_of(at))
             malformed = stream.stats.malformed
-            records = stream.feed(lines.texts[at] + b"\n")
+            records = stream.read_line(lines.texts[at])
             out.extend(records)
             if learning and at == end - 1:
                 self._learn(lines.texts[at], records if stream.stats.malformed == malformed else [])

@@ -6,7 +6,7 @@ from typing import Final
 
 from livemon.parse.format_row import Format, N
 
-_REQUEST: Final = r"[A-Z]{3,10} [^\"]{1,8000}"
+_REQUEST: Final = r"(?:[A-Z]{3,10} [^\"]{1,8000}|- - -)"
 
 WEB: Final[tuple[Format, ...]] = (
     Format(
@@ -48,7 +48,7 @@ WEB: Final[tuple[Format, ...]] = (
         '[2016-04-15T20:17:00.310Z] "POST /api/v1/x HTTP/2" 204 - 154 0 226 100 "10.0.35.28" "nsq2http" "cc21d9b0-cf5c-432b-8c7e-98aeb7988cd2" "x" "tcp://10.0.2.1:80"',
         ('Z] "', '" '),
         rf"^\[\d{{4}}-\d\d-\d\dT[\d:.]+Z\] \"{_REQUEST}\" \d{{1,3}} \S+ (?:\S+ \S+ \"[^\"]*\" |\S+ \"[^\"]*\" )?\d+ \d+ (?P<duration__ms>{N}) "
-        r"(?:-|(?P<upstream_service_time__ms>\d+)) \"[^\"]*\" \"[^\"]*\" \"(?P<unit>[^\"]*)\"",
+        r"(?:-|(?P<upstream_service_time__ms>\d+)) \"[^\"]*\" \"[^\"]*\" \"(?:-|(?P<unit>[^\"]*))\"",
         is_start_stamped=True,
     ),
     Format(
@@ -79,8 +79,8 @@ WEB: Final[tuple[Format, ...]] = (
         "morgan",
         "morgan 'dev' and 'tiny' lines",
         "GET /api/users 200 12.345 ms - 27",
-        (" ms - ",),
-        rf"^(?P<stage>(?:GET|POST|PUT|DELETE|PATCH|HEAD|OPTIONS) \S+) \d{{3}} (?:[\d-]+ - )?(?P<value__ms>{N}) ms(?: - (?:\d+|-))?\s*$",
+        (" ms", " - "),
+        rf"^(?:[\da-fA-F.:]{{3,45}} \S{{1,80}} )?(?P<stage>(?:GET|POST|PUT|DELETE|PATCH|HEAD|OPTIONS) \S+)(?: HTTP/\d(?:\.\d)?)? \d{{3}} (?:[\d-]+ - )?(?P<value__ms>{N}) ms(?: - (?:\d+|-))?\s*$",
     ),
     Format(
         "rails",

@@ -9,6 +9,8 @@ once the object gave a duration, so nothing counts twice.
 from __future__ import annotations
 
 import json
+import string
+from functools import lru_cache
 from itertools import islice
 from typing import Any, Final
 
@@ -27,6 +29,12 @@ _SKIPPED: Final = frozenset(
     ("headers", "resp_headers", "request_headers", "response_headers", "attributes", "tags", "labels")
 )
 _ID_PATHS: Final = ("ai.operation.id",)
+_NO_NUMBER: Final = frozenset(
+    (*(letter for letter in string.ascii_letters if letter not in "niNI"), *"/{[(<\"':;,@#_=*$%&", "")
+)
+"""What no duration starts with."""
+_ID_PATH_ENDS: Final = frozenset(path.rpartition(".")[2] for path in _ID_PATHS)
+_NUMBERS: Final = (int, float)
 _IDS: Final = frozenset(keys.ID_KEYS[:-1])
 _LABELS: Final = frozenset(keys.LABEL_KEYS[:-1])
 
@@ -112,13 +120,18 @@ def _walk(
             elif depth < MAX_DEPTH and key.lower() not in _SKIPPED:
                 _walk(item, f"{path}{key}.", depth + 1, draft, reading, declared, bare_unit)
             continue
-        unit = declared.get(path + key) or declared.get(key)
-        name = path + key
+        unit = (declared.get(path + key) or declared.get(key)) if declared else None
+        suffix = None
         if unit is None:
             suffix = keys.unit_suffix(key)
-            if suffix is not None:
-                unit = suffix[1]
-                name = path + suffix[0]
+            if suffix is None and (
+                item[:1] in _NO_NUMBER if isinstance(item, str) else bare_unit is None or item is None
+            ):
+                continue
+        name = path + key
+        if suffix is not None:
+            unit = suffix[1]
+            name = path + suffix[0]
         try:
             ms = _milliseconds(key, item, unit, bare_unit)
         except units.MalformedError as problem:
@@ -182,11 +195,11 @@ def _take_facts(value: dict[str, Any], draft: Draft, calendar: Calendar) -> None
     _flatten(value, "", 0, flat)
     lowered: dict[str, Any] = {}
     for path, item in flat.items():
-        lowered.setdefault(path.rpartition(".")[2].lower(), item)
+        lowered.setdefault(_last_part(path), item)
     names = lowered.keys()
     if not names.isdisjoint(_IDS):
         draft.unit = next((str(lowered[k]) for k in keys.ID_KEYS[:-1] if k in lowered and _is_id(k, lowered[k])), None)
-    if draft.unit is None:
+    if draft.unit is None and not names.isdisjoint(_ID_PATH_ENDS):
         draft.unit = next((v for p in _ID_PATHS for k, v in flat.items() if k.endswith(p) and isinstance(v, str)), None)
     if not names.isdisjoint(_LABELS):
         found = (lowered[k] for k in keys.LABEL_KEYS[:-1] if k in lowered)
@@ -198,9 +211,14 @@ def _take_facts(value: dict[str, Any], draft: Draft, calendar: Calendar) -> None
     draft.stamp = _time_of(value, lowered, calendar)
     draft.fields = [
         (path, item if isinstance(item, str) else str(item))
-        for path, item in islice(flat.items(), MAX_FIELDS)
-        if isinstance(item, str | int | float) and not (isinstance(item, str) and len(item) > LONGEST_FIELD)
+        for path, item in (flat.items() if len(flat) <= MAX_FIELDS else islice(flat.items(), MAX_FIELDS))
+        if (len(item) <= LONGEST_FIELD if isinstance(item, str) else isinstance(item, _NUMBERS))
     ]
+
+
+@lru_cache(maxsize=4096)
+def _last_part(path: str) -> str:
+    return path.rpartition(".")[2].lower()
 
 
 def _is_id(key: str, item: object) -> bool:
@@ -213,7 +231,9 @@ def _is_id(key: str, item: object) -> bool:
 def _time_of(value: dict[str, Any], lowered: dict[str, Any], calendar: Calendar) -> Stamp | None:
     for key in keys.TIME_KEYS:
         item = lowered.get(key)
-        if item is None and key == "t" and isinstance(value.get("t"), dict):
+        if item is None:
+            if key != "t" or not isinstance(value.get("t"), dict):
+                continue
             item = value["t"].get("$date")
         stamp = None if item is None else read(item, calendar)
         if stamp is not None:

@@ -49,7 +49,7 @@ TIME_KEYS: Final = (
 
 _SETTINGS: Final = _words(
     "timeout deadline window interval eta expected target limit budget threshold ttl expires expiry expiration "
-    "retry backoff keepalive period grace age maxage until since uptime boot slo sla quota allowed estimated "
+    "retry backoff keepalive alive period grace age maxage until since uptime boot slo sla quota allowed estimated "
     "estimate planned tolerance cooldown lookback retention resolution refresh heartbeat frequency"
 )
 """Words of keys whose duration was set, planned or predicted, not measured."""

@@ -15,7 +15,7 @@ from livemon.parse.json_units import units_of_pairs
 from livemon.parse.reading import Draft, Reading, may_have_durations, take_pairs
 
 _PAIR = re.compile(
-    r"(?<![\w.\-/@#\"'=])([A-Za-z_@][\w.\-@/#]{0,120})="
+    r"(?<![\w.\-/@#\"'=])([A-Za-z_@][\w.\-@/#]{0,120}+)="
     r"(?:\"([^\"\\]*(?:\\.[^\"\\]*)*)\"|[ \t]{1,40}([+\-]?[\d.][^\s\"=,;)}\]|]*)(?![^\s\"]*=)"
     r"|([^\s\",;)}\]|]+(?:,\d[^\s\",;)}\]|]*)*))?"
     rf"(?:[ \t]({units.UNIT})(?![\w=/%]))?"

@@ -50,14 +50,15 @@ _STOP_WORD = re.compile(
 )
 _ODD_WORD = re.compile(r"(?:^|\s)(?:\S*[\d\"'/\\#=<>{}@]\S*|\w+\.\w+\.\S*)")
 _LAST_GROUP = re.compile(r"\s\([^()]{0,200}\)\s*$")
-_ARGUMENTS = re.compile(r"(?<=\w)\([^()]{0,300}\)")
-"""``Log(dir=/d, topic=a)``: what stands in brackets that touch the word before."""
+_LEVEL = re.compile(r"^(?:TRACE|DEBUG|DBG|INFO|INF|NOTICE|WARN|WARNING|WRN|ERROR|ERR|FATAL|CRITICAL) +(?=[A-Za-z])")
+_ARGUMENTS = re.compile(r"(?<=\w) ?\([^()]{0,300}\)")
+"""``Log(dir=/d, topic=a)``: what stands in brackets behind a word."""
 _EDGES: Final = " \t-–—*>.:=([`'\""
 _RATE_AFTER = re.compile(r"\s?(?:per\b|/|at \d|ago\b|left\b|\(\+|remaining\b|timeout\b|exceeded\b|[-–—] ?[\d.]|±|\.\.)")
 _PLANNED = re.compile(
     r"\b(?:scheduling|retry\w*|restart\w*|sleep\w*|wait(?:ing)? for|will|would|expir\w*|next|again|reconnect\w*"
     r"|back-?off|timeout|timed out|deadline|interval|window|limit|budget|target|expected|estimated|remaining|every"
-    r"|ETA|billed|uptime|renewal|length|max(?:imum)? allowed)\b",
+    r"|scheduled$|^no|ETA|billed|uptime|renewal|length|max(?:imum)? allowed)\b",
     re.IGNORECASE,
 )
 _MESSAGE = re.compile(r"\b(?:msg|message)=\"((?:[^\"\\]|\\.)*)\"")
@@ -199,7 +200,7 @@ def _name(text: str, draft: Draft, *, is_prose: bool = False) -> str:
         if draft.unit is None:
             draft.unit = found[1]
         words = words[: found.start()]
-    words = _without_odd_start(words)
+    words = _LEVEL.sub("", _without_odd_start(words))
     stop = (_STOP_WORD if is_prose else _ODD_WORD).search(words)
     if stop and stop.start() > 0:
         words = words[: stop.start()]

@@ -11,7 +11,7 @@ from typing import Final
 
 from livemon.model.samples import StageValues
 from livemon.parse.explain import Explainer
-from livemon.parse.lines import LineAssembly, Segment
+from livemon.parse.lines import LINE_CAP, LineAssembly, Segment
 from livemon.parse.names import NameGroups
 from livemon.parse.options import ParseOptions
 from livemon.parse.reading import Draft
@@ -64,6 +64,15 @@ class LineReader:
         records: list[ParsedRecord] = []
         for segment in self._lines.feed(data):
             self._read(segment, records)
+        return records
+
+    def read_line(self, text: bytes) -> list[ParsedRecord]:
+        """Read one whole line, given without its newline; nothing is held back and no carriage return is in it."""
+        lines = self._lines
+        size = len(text)
+        records: list[ParsedRecord] = []
+        self._read(Segment(text[:LINE_CAP], lines.offset, size + 1, True, size > LINE_CAP), records)
+        lines.offset += size + 1
         return records
 
     @property

@@ -124,7 +124,7 @@ class PresetTable:
 
     def __init__(self, presets: tuple[Preset, ...]) -> None:
         self._presets = presets
-        self._chosen: dict[int, tuple[Preset, ...]] = {}
+        self._chosen: dict[int, tuple[tuple[str, Preset], ...]] = {}
 
     def read(self, text: str, reading: Reading) -> bool:
         """Read a line; false if it is of none of these formats."""
@@ -138,9 +138,9 @@ class PresetTable:
                 mask |= bit
         chosen = self._chosen.get(mask)
         if chosen is None:
-            chosen = self._chosen[mask] = tuple(p for p in self._presets if not p.needs & ~mask)
-        for preset in chosen:  # noqa: SIM110 - this runs for every line; a generator doubles its cost
-            if preset.hint in text and preset.read(text, reading):
+            chosen = self._chosen[mask] = tuple((p.hint, p) for p in self._presets if not p.needs & ~mask)
+        for hint, preset in chosen:  # noqa: SIM110 - this runs for every line; a generator doubles its cost
+            if hint in text and preset.read(text, reading):
                 return True
         return False
 

@@ -73,7 +73,7 @@ def take_pairs(
             continue
         seen.add(key)
         trait = _TRAITS.get(key) or _trait(key)
-        if trait.is_plain and unmarked and (not text or text[0] not in _STARTS):
+        if trait.is_plain and unmarked and (not text or text[-1] not in _UNIT_ENDS or text[0] not in _STARTS):
             draft.fields.append(pair)
             continue
         if trait.is_id and (text.isdigit() or not trait.is_counter):
@@ -171,7 +171,7 @@ def _trait(key: str) -> _Trait:
         unit,
         keys.is_measured(key),
         keys.may_be_bare(key),
-        unit is None and lowered not in keys.ID_KEYS and lowered not in keys.LABEL_KEYS,
+        unit is None and lowered not in _NAMED,
     )
     if len(_TRAITS) >= _MAX_TRAITS:
         _TRAITS.clear()
@@ -179,6 +179,7 @@ def _trait(key: str) -> _Trait:
     return trait
 
 
+_NAMED: Final = frozenset((*keys.ID_KEYS, *keys.LABEL_KEYS, "pid", "tid"))
 _STARTS = frozenset("0123456789.+-nNiI")
 _UNIT_ENDS = frozenset("smhcdoiynfNF")
 

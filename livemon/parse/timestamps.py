@@ -180,6 +180,33 @@ def _dated(text: str, match: re.Match[str], calendar: Calendar) -> Stamp | None:
     start = match.start()
     before = text[max(0, start - 24) : start]
     last = before[-1:]
+    if last == "T" and text[match.end() : match.end() + 1] == "Z":
+        return _zulu(text, match, calendar)
+    return _civil_at(text, match, before, calendar)
+
+
+def _zulu(text: str, match: re.Match[str], calendar: Calendar) -> Stamp | None:
+    """``2024-05-02T12:17:25.6Z``: many lines share their second, which is worked out once."""
+    start = match.start()
+    key = text[max(0, start - 12) : match.end(3)]
+    second = _seconds.get(key)
+    if second is not None and text[match.end() + 1 : match.end() + 2] not in _AFTER_ZONE:
+        return Stamp(second + _fraction_ns(match[4]), "unix", _AWARE)
+    stamp = _civil_at(text, match, text[max(0, start - 24) : start], calendar)
+    if stamp is not None and stamp.rank == _AWARE:
+        if len(_seconds) > 4096:
+            _seconds.clear()
+        _seconds[key] = stamp.t_ns - _fraction_ns(match[4])
+    return stamp
+
+
+_seconds: dict[str, int] = {}
+_AFTER_ZONE: Final = frozenset("0123456789:")
+
+
+def _civil_at(text: str, match: re.Match[str], before: str, calendar: Calendar) -> Stamp | None:
+    start = match.start()
+    last = before[-1:]
     clock = (match[1], match[2], match[3], match[4])
     if last in ("T", "_", " ") and (found := _iso_before(text, start, last)):
         zone = _ZONE.match(text, match.end())

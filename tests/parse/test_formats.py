@@ -138,6 +138,12 @@ def test_a_row_alone_reads_only_its_own_lines(row) -> None:
             "px [25/Feb/2019:16:19:48.143] tcp-in db/pg1 1/3/152 1048 sD 3/3/1/0/0 0/0",
             {"Tw": 1.0, "Tc": 3.0, "Tt": 152.0},
         ),
+        ("GET /a 200 12 - 2.125 ms", {"GET /a": 2.125}),
+        ("::1 - GET /a HTTP/1.1 200 12 - 2.125 ms", {"GET /a": 2.125}),
+        (
+            '[2024-04-15T20:17:00.310Z] "- - -" 0 - - - "-" 12 34 5 - "-" "-" "-" "-" "10.1.2.3:80" x',
+            {"duration": 5.0},
+        ),
         ("[2.1s][info][gc] GC(4) Concurrent Mark Cycle 45.25ms", {"Concurrent Mark Cycle": 45.25}),
         ("[pid  4242] <... futex resumed>)         = 0 <0.125000>", {"futex": 125.0}),
         ("close(3)                                = 0 <0.000500>", {"close": 0.5}),

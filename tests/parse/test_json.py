@@ -98,3 +98,8 @@ def test_figures_over_several_units_are_no_samples() -> None:
     assert stages('{"avg_ms": 3, "p99_ms": 9}') == {}
     assert stages('{"max_ms": 3}') == {}
     assert stages('{"max_ms": 3, "decode_ms": 2}') == {"decode": 2.0}
+
+
+def test_the_time_of_an_object_may_be_in_an_object() -> None:
+    line = '{"t": {"$date": "2026-03-10T20:58:09.5Z"}, "attr": {"durationMillis": 120}}'
+    assert one(line).t_ns == 1_773_176_289_500_000_000

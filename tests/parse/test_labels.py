@@ -135,3 +135,23 @@ def test_a_setting_in_an_address_is_no_name() -> None:
 @pytest.mark.parametrize("line", ["Duration: 3s (+ 200ms warm up)", "bound to 10.0.0.5 -- renewal in 1711 seconds."])
 def test_plans_are_not_measurements(line: str) -> None:
     assert stages(line, LABELS) == {}
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("2024-05-01 10:00:00,5 INFO decode took 3.5 ms", "decode"),
+        ("[x] Performed Job (Job ID: 9f0c) from Queue(default) in 3.5ms", "Performed Job"),
+        ("Completed load of Log(dir=/d, topic=a) with 1 segments in 3.5ms (1/3 completed)", "Completed load"),
+    ],
+)
+def test_names_are_without_level_arguments_and_attributes(line: str, name: str) -> None:
+    assert stages(line, LABELS) == {name: 3.5}
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["OLLAMA_KEEP_ALIVE:5m0s", "rebuild scheduled in 5 s", "No free block found in 60 seconds", "keep_alive=5m0s"],
+)
+def test_more_plans_are_not_measurements(line: str) -> None:
+    assert stages(line, LABELS) == {}

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from livemon.parse.timestamps import Calendar, find, read
+from livemon.parse.timestamps import Calendar, Stamp, find, read
 
 REFERENCE_NS = int(datetime(2026, 3, 10, 12, tzinfo=UTC).timestamp()) * 10**9
 
@@ -133,3 +133,13 @@ def test_epochs_by_their_size(value: object, t_ns: int | None) -> None:
 def test_no_text_breaks_it(text: str) -> None:
     stamp = find(text, calendar())
     assert stamp is None or isinstance(stamp.t_ns, int)
+
+
+def test_stamps_of_one_second_are_told_apart_by_what_is_around_them() -> None:
+    calendar = Calendar(UTC)
+    first = find("2024-05-02T12:17:25.5Z x", calendar)
+    assert first is not None
+    assert find("2024-05-02T12:17:25.75Z x", calendar) == Stamp(first.t_ns + 250_000_000, "unix", first.rank)
+    assert find("2024-05-02T12:17:25Z5 x", calendar) != find("2024-05-02T12:17:25Z x", calendar)
+    assert find("12024-05-02T12:17:25Z x", calendar) != find("2024-05-02T12:17:25Z x", calendar)
+    assert find("a 2024-05-02T12:17:25Z x", calendar) == find("2024-05-02T12:17:25Z x", calendar)
