@@ -50,11 +50,13 @@ def _interleaved(items: list[Batch | ParsedRecord]) -> bytes:
     slots: list[bytes] = [b""] * (last - first + 1)
     for item in items:
         if isinstance(item, Batch):
-            for line, text in zip(item.lines, batch_lines(item).splitlines(keepends=True), strict=True):
+            for line, text in zip(item.lines, batch_lines(item)[:-1].split(b"\n"), strict=True):
                 slots[line - first] = text
         else:
-            slots[item.line - first] += record_line(item).encode()
-    return b"".join(slots)
+            slot = item.line - first
+            text = record_line(item).encode()[:-1]
+            slots[slot] = slots[slot] + b"\n" + text if slots[slot] else text
+    return b"\n".join(filter(None, slots)) + b"\n"
 
 
 def batch_lines(batch: Batch) -> bytes:

@@ -279,7 +279,7 @@ class Template:
         # A stamp has many digits; without one a look at the whole block tells that no duration has.
         are_short = self.t_column is None and _LONG not in block.translate(_ZEROS)
         for i, what in enumerate(self.columns):
-            if not self._is_valid(i, what, columns[i], block, are_short):
+            if not self._is_valid(i, what, columns[i], are_short):
                 return None
         return Batch(self, numbers, columns)
 
@@ -297,14 +297,14 @@ class Template:
             parts[2 * i + 1 :: step] = columns[at]
         return b"".join(parts)
 
-    def _is_valid(self, index: int, what: Column, column: list[bytes], block: bytes, are_short: bool) -> bool:
+    def _is_valid(self, index: int, what: Column, column: list[bytes], are_short: bool) -> bool:
         """Whether a column holds what the long way would read as it read its first value."""
         role = what.role
         first = self.tokens[index]
         if role == "stage":
             has_dot = b"." in first
-            if has_dot and self._has_open_end(index, block):
-                return False
+            if has_dot and b". " in b" ".join(column) + b" ":
+                return False  # a number that ends with its dot
             return _are_durations(column, has_dot=has_dot, are_short=are_short)
         if role == "same":
             return column.count(first) == len(column)
@@ -314,13 +314,6 @@ class Template:
                 return False
             return longest < 16 or max(column) <= _MAX_EXACT_NS
         return role == "free" or max(map(len, column)) <= 40
-
-    def _has_open_end(self, index: int, block: bytes) -> bool:
-        """Whether a number of the column ends with its dot."""
-        end = b"." + self.constants[index + 1]
-        if index + 1 < len(self.columns):
-            return end in block
-        return block.endswith(end) or end + self.constants[0] in block
 
 
 def _are_durations(column: list[bytes], *, has_dot: bool, are_short: bool) -> bool:
