@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from livemon import __version__
 from livemon.collect.budget import Budget
+from livemon.collect.capabilities import probe
 from livemon.collect.environment import environment, host_name
 from livemon.collect.pressure import PressureSampler
 from livemon.collect.processes import describe, find_by_name
@@ -18,7 +19,7 @@ from livemon.collect.threads import SamplingOptions, ThreadSampler, open_sampler
 from livemon.collect.topology import read_topology
 from livemon.model.clock import Clock, WallMapping
 from livemon.model.errors import TargetError
-from livemon.model.facts import SessionFacts, Target
+from livemon.model.facts import Capability, SessionFacts, Target
 from livemon.model.samples import Lost, Mark, Note, Sample, SelfSample, TargetEvent
 from livemon.record_agenda import LOGS_NS, WATCHED_LOGS_NS, Agenda
 from livemon.record_clock import ClockWatch
@@ -74,7 +75,7 @@ class Recorder:
             clock="monotonic",
             targets=targets,
             topology=read_topology("/", config.pids[0] if config.pids else "self"),
-            capabilities=self._sampler.capabilities if self._sampler else (),
+            capabilities=self._capabilities(),
             environment=environment("/"),
             criteria_toml=config.criteria_toml,
             criteria_sha256=config.criteria_sha256,
@@ -123,6 +124,14 @@ class Recorder:
                 except TargetError:
                     continue  # gone again, or not ours to read
                 self._pressure.add_process(target.pid)
+
+    def _capabilities(self) -> tuple[Capability, ...]:
+        """What the sampler could open, then what else can be observed of the first process, as doctor tells it."""
+        own = self._sampler.capabilities if self._sampler else ()
+        if not self._config.pids:
+            return own
+        names = {capability.name for capability in own}
+        return (*own, *(c for c in probe(self._config.pids[0]) if c.name not in names))
 
     def _open_sampler(self) -> tuple[tuple[Target, ...], ThreadSampler | None]:
         """The processes and what samples them; a short command may be over by now."""
