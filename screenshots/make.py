@@ -65,16 +65,21 @@ async def picture(session: Path, name: str) -> None:
     print(f"{name}.svg {size[0]}x{size[1]} {len(drawn) // 1000} kB")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--session", type=Path)
-    parser.add_argument("--only", choices=PICTURES)
-    options = parser.parse_args()
+def settle_environment() -> None:
+    """The same time zone and colours wherever it runs."""
     os.environ["TZ"] = "UTC"
     time.tzset()
     for variable in ("NO_COLOR", "LC_ALL", "COLORFGBG"):
         os.environ.pop(variable, None)
     os.environ.update(COLORTERM="truecolor", TERM="xterm-256color", LANG="C.UTF-8")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--session", type=Path)
+    parser.add_argument("--only", choices=PICTURES)
+    options = parser.parse_args()
+    settle_environment()
     with tempfile.TemporaryDirectory() as folder:
         session = options.session or make_session(Path(folder))
         for name in [options.only] if options.only else PICTURES:
