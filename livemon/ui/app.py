@@ -32,6 +32,7 @@ def run_app(source: ViewSource | Loader, settings: Settings | None = None) -> in
 
         settings = load_settings()
     terminal.check_terminal(os.environ)
+    terminal.forget_told_size(os.environ)
     from livemon.ui.navigation import LivemonApp
 
     mode = terminal.saved_mode()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any
 
 from livemon.model.errors import UsageError
@@ -20,6 +20,8 @@ RESET = (
     + "\x1b[<u\x1b[?7h\x1b[?1049l\x1b[?25h\x1b[0m"
 )
 """Takes back every mode that the screens switch on."""
+NO_SCREENS = "use --headless (for a recording: livemon report SESSION)"
+"""What works without a terminal."""
 
 
 def check_terminal(environ: Mapping[str, str]) -> None:
@@ -33,14 +35,14 @@ def check_terminal(environ: Mapping[str, str]) -> None:
     if environ.get("TERM", "") in ("dumb", "unknown"):
         raise UsageError(
             f"the terminal can't draw screens (TERM={environ['TERM']})",
-            "use --headless, or set TERM to what it really is",
+            f"{NO_SCREENS}, or set TERM to what it really is",
         )
     if os.isatty(0) and os.isatty(2):
         return
     try:
         tty = os.open("/dev/tty", os.O_RDWR)
     except OSError:
-        raise UsageError("there is no terminal to draw on", "use --headless") from None
+        raise UsageError("there is no terminal to draw on", NO_SCREENS) from None
     # Keys are read from descriptor 0 and screens written to sys.__stderr__: the terminal takes their places.
     if not os.isatty(0):
         os.dup2(tty, 0)
@@ -60,6 +62,13 @@ def terminal_size() -> tuple[int, int] | None:
             if columns > 0 and lines > 0:
                 return columns, lines
     return None
+
+
+def forget_told_size(environ: MutableMapping[str, str]) -> None:
+    """Drop COLUMNS and LINES where the terminal itself has a size: two sizes that differ are laid out for ever."""
+    if terminal_size() is not None:
+        for name in ("COLUMNS", "LINES"):
+            environ.pop(name, None)
 
 
 def wants_ascii(environ: Mapping[str, str]) -> bool:

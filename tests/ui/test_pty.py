@@ -95,6 +95,16 @@ def test_a_resize_storm_ends_in_a_right_screen() -> None:
         assert terminal.ended() == 0
 
 
+def test_a_told_size_gives_way_to_the_terminals_own() -> None:
+    """COLUMNS and LINES from elsewhere (``docker exec -e COLUMNS``): no endless layout, keys are answered."""
+    with Terminal(env={"SCRIPTED_LIVE": "1", "COLUMNS": "5", "LINES": "3"}) as terminal:
+        terminal.wait_for("dispatch#4720")
+        terminal.resize(120, 40)
+        terminal.wait_for("dispatch#4720")
+        terminal.type("q")
+        assert terminal.ended() == 0
+
+
 def test_stop_and_go_on() -> None:
     """Ctrl-Z gives the terminal back, fg takes it again."""
     with Terminal(env={"SCRIPTED_LIVE": "1"}) as terminal:
