@@ -183,7 +183,10 @@ def test_no_terminal_is_refused_in_words() -> None:
         check=False,
     )
     assert done.returncode == 2
-    assert done.stderr == "livemon: there is no terminal to draw on; use --headless\n"
+    assert (
+        done.stderr
+        == "livemon: there is no terminal to draw on; use --headless (for a recording: livemon report SESSION)\n"
+    )
     assert done.stdout == ""
 
 
