@@ -12,11 +12,13 @@ import random
 from pathlib import Path
 
 from livemon.cli import main as livemon
+from livemon.session.reader import SessionReader
 
 START_NS = 1_016_281_687_533_807
 WALL_NS = 1_767_261_600_000_000_000
 EPISODES = ((40.0, 43.2), (78.0, 82.0))
 SECONDS = 100.0
+SECOND_DEVICE_S = 20.0
 KERNELS = ((0.58, 19.7, 16.0, 5.0), (0.55, 22.4, 86.0, 26.0), (0.61, 33.1, 52.0, 24.0))
 THREADS = (
     # name, CPU ms in each 100 ms, instructions per cycle, moves in an episode
@@ -49,7 +51,7 @@ def write_log(path: Path, chance: random.Random) -> None:
         stages = f"prepare_ctx={prepare:.2f}ms runner_run={run:.2f}ms validate={validate:.2f}ms total={total:.2f}ms"
         lines.append((t, f"[c_api_timing] run={unit} kernel={kernel} {stages}"))
         unit += 1
-    lines.append((20.0, "INFO scheduler: second device on"))
+    lines.append((SECOND_DEVICE_S, "INFO scheduler: device 2 on"))
     lines.sort()
     with path.open("w", encoding="utf-8") as out:
         out.write(f"[CLOCK_ANCHOR] v=1 pid=4711 mono_ns={START_NS} wall_ns={WALL_NS}\n")
@@ -86,7 +88,10 @@ def make_session(folder: Path) -> Path:
     write_log(log, chance)
     write_threads(threads, chance)
     arguments = ["import", "--log", str(log), "--threads", str(threads), "-o", str(session), "--force"]
-    code = livemon([*arguments, "--mark-pattern", "second device on"])
+    code = livemon(arguments)
     if code != 0:
         raise SystemExit(f"import failed with {code}")
+    reader = SessionReader(session)
+    reader.add_mark("device 2 on", START_NS + round(SECOND_DEVICE_S * 1e9), "command")
+    reader.close()
     return session

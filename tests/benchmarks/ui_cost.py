@@ -10,13 +10,16 @@ feed's thread beside them. CPU is from /proc/PID/task/*/schedstat, as % of one c
 from __future__ import annotations
 
 import argparse
+import contextlib
 import fcntl
 import os
 import pty
 import select
+import shutil
 import signal
 import statistics
 import struct
+import subprocess
 import sys
 import tempfile
 import termios
@@ -150,6 +153,80 @@ def first_paint(rounds: int = 5) -> None:
         print(f"{name:<44} {seconds}   {min(values) / minimal:.2f}x")
 
 
+def replay_paint(rounds: int = 7) -> None:
+    """The real command on a small recording beside the minimal app, in pairs: the median of the ratios is told."""
+    with tempfile.TemporaryDirectory() as folder:
+        script = Path(folder) / "minimal.py"
+        script.write_text(MINIMAL)
+        session = Path(folder) / "small.livemon"
+        demo = [sys.executable, "-m", "livemon", "demo", "--headless", "--duration", "8", "--record", str(session)]
+        subprocess.run(demo, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+        ratios: dict[bytes, list[float]] = {b"livemon": [], b"dispatch": []}
+        for _ in range(rounds):
+            minimal = painted([sys.executable, str(script)], b"hello world")
+            for words, values in ratios.items():
+                argv = [sys.executable, "-m", "livemon", "replay", str(session)]
+                values.append(painted(argv, words) / minimal)
+    for words, label in ((b"livemon", "first paint"), (b"dispatch", "first frame with figures")):
+        print(f"{'livemon replay, ' + label:<44} {statistics.median(ratios[words]):.2f}x a minimal Textual app, median")
+
+
+def painted(argv: list[str], words: bytes) -> float:
+    """Seconds until some words are written."""
+    run = Run(argv, 120, 40)
+    run.read(20, words)
+    took = time.perf_counter() - run.start
+    run.close()
+    return took
+
+
+def process_seconds(pid: int) -> float:
+    """CPU seconds of all threads of a process so far."""
+    task = Path(f"/proc/{pid}/task")
+    return sum(int((entry / "schedstat").read_text().split()[0]) for entry in task.iterdir()) / 1e9
+
+
+def beside_others(seconds: float) -> None:
+    """A live session of the demo at 200x50, beside htop and btop in the same seconds: whole processes, and bytes.
+
+    All of them redraw as they do by default (livemon 4 times a second, htop each 1.5 s, btop each 2 s).
+    """
+    argvs = {"livemon demo": [sys.executable, "-m", "livemon", "demo", "--no-record"]}
+    argvs |= {name: [path] for name in ("htop", "btop") if (path := shutil.which(name))}
+    runs = {name: Run(argv, 200, 50) for name, argv in argvs.items()}
+    runs["paused"] = Run(argvs["livemon demo"], 200, 50)
+    drain(runs, 12.0)
+    os.write(runs["paused"].fd, b" ")
+    drain(runs, 2.0)
+    before = {name: process_seconds(run.pid) for name, run in runs.items()}
+    start = time.perf_counter()
+    count = drain(runs, seconds)
+    took = time.perf_counter() - start
+    used = {name: (process_seconds(run.pid) - before[name]) / took * 100 for name, run in runs.items()}
+    least = used["livemon demo"]
+    for name, run in runs.items():
+        ratio = f"{used[name] / least:5.2f} of livemon's"
+        cpu = f"{used[name]:5.1f} % whole process"
+        print(f"{name + ', 200x50':<44} {cpu}   {ratio}   {count[name] / took:7.0f} B/s   {run.memory_mb():4.0f} MB")
+    for name, run in runs.items():
+        if name in ("livemon demo", "paused"):
+            os.write(run.fd, b"q")  # it ends its demo and its recorder
+            run.read(5.0)
+        with contextlib.suppress(ProcessLookupError):
+            run.close()
+
+
+def drain(runs: dict[str, Run], seconds: float) -> dict[str, int]:
+    """Read the output of several; returns the bytes of each."""
+    by_fd = {run.fd: name for name, run in runs.items()}
+    count = dict.fromkeys(runs, 0)
+    end = time.perf_counter() + seconds
+    while (left := end - time.perf_counter()) > 0:
+        for fd in select.select(list(by_fd), [], [], left)[0]:
+            count[by_fd[fd]] += len(os.read(fd, 1 << 16))
+    return count
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=6.0)
@@ -161,8 +238,10 @@ def main() -> None:
     steady("40 threads, 200x50, finished session", 200, 50, seconds, SCRIPTED_THREADS="40")
     steady("10 threads, 80x24, 2 redraws/s", 80, 24, seconds, SCRIPTED_FPS="2", **live)
     steady("in an episode, 80x24, 2 redraws/s", 80, 24, seconds, SCRIPTED_FPS="2", SCRIPTED_END="168", **live)
+    beside_others(2 * seconds)
     key_to_paint(200, 50)
     first_paint()
+    replay_paint()
 
 
 if __name__ == "__main__":
