@@ -28,9 +28,9 @@ AT_ONCE_NS = 60_000_000
 """How long a short session is judged before its first frame is asked for."""
 AT_ONCE_BYTES = 1 << 20
 """Up to this size a session counts as short."""
-STEP_NS = 6_000_000
+STEP_NS = 3_000_000
 """Length of a step of the judging; a wish waits for one at most."""
-STEP_SAMPLES = 256
+STEP_SAMPLES = 128
 TOLD_NS = 500_000_000
 """How often there is news of the judging; a growing end moves as often."""
 SETTLED_NS = 30 * SECOND

@@ -14,8 +14,8 @@ MOST_NS = 60 * SECOND
 """The longest window that is read; a longer view shows its newest part."""
 _LEAD_NS = 34 * SECOND
 """At least so much before a moment: rates are over half a minute."""
-_MARGIN_NS = 4 * SECOND
-_AHEAD_NS = 6 * SECOND
+_MARGIN_NS = 2 * SECOND
+_AHEAD_NS = 4 * SECOND
 """Read beyond the moment: small steps in time need no further read."""
 
 

@@ -31,7 +31,7 @@ YIELD_S = 0.001
 SWITCH_S = 0.0005
 """How long the UI's thread may wait for this one meanwhile (the interpreter's usual is ten times that)."""
 REST_S = 0.03
-"""How long it rests after a wish: while keys are pressed they have the machine to themselves."""
+"""How long it rests after a key and after a wish: what they ask for has the machine to itself."""
 STEADY_S = 1 / 8
 """The same in a stream of more lines than frames, where no line is seen by itself."""
 PAUSED_S = 1.0
@@ -142,6 +142,10 @@ class Feed:
             self._wish = wish
             self._lock.notify()
 
+    def rest(self) -> None:
+        """A key was pressed: the judging of a recording waits until it has been drawn."""
+        self._rest_until_ns = self._clock.monotonic_ns() + round(REST_S * 1e9)
+
     def submit(self, job: Job, done: Callable[[object], None] | None = None) -> None:
         """Run something against the session in this thread; the outcome goes to ``done`` in the UI loop."""
         with self._lock:
@@ -241,7 +245,7 @@ class Feed:
         has_news = may_poll and self._poll(source)
         now_ns = self._clock.monotonic_ns()
         if is_new and is_judging:
-            self._rest_until_ns = now_ns + round(REST_S * 1e9)
+            self.rest()
         if (
             is_new
             or (has_news and is_judging)

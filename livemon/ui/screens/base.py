@@ -140,6 +140,7 @@ class BaseScreen(Screen[None]):
         """Keys go to the prompt, else by the table to ``act_<id>`` of the screen or the app."""
         event.stop()
         event.prevent_default()
+        self.app.feed.rest()
         if self.prompt is not None:
             self._prompt_key(event)
             return
