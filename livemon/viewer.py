@@ -22,6 +22,7 @@ from livemon.engine.rolling.view import RollingView
 from livemon.engine.tick_deltas import TickDeltas
 from livemon.keeping import keep_episodes
 from livemon.log_text import lines_of
+from livemon.model.clock import Clock, SystemClock
 from livemon.model.criteria import Criteria, load_criteria
 from livemon.model.findings import Finding
 from livemon.model.samples import LogStream, Sample, ThreadTick, TimingRecord
@@ -32,6 +33,8 @@ BATCH_SAMPLES = 4096
 """Samples taken in at once; no frame depends on it."""
 READ_BACK_NS = 180 * SECOND
 """The longest window that is read back from the file when memory no longer holds it in detail."""
+SILENT_NS = 3_000_000_000
+"""A recorder that is alive writes once a second; after so long without anything the person is told."""
 QUIET_NS = 120_000_000
 """A timing record after so long without one is news of its own."""
 _MARGIN_NS = 4 * SECOND
@@ -63,6 +66,7 @@ class SessionView:
         progress: Progress | None = None,
         *,
         is_read_at_once: bool = True,
+        clock: Clock | None = None,
     ) -> None:
         self._reader = SessionReader(session) if isinstance(session, str | os.PathLike) else session
         self.path = str(self._reader.path)
@@ -75,6 +79,9 @@ class SessionView:
         self._last_record_ns = 0
         self._recent: deque[TimingRecord] = deque(maxlen=_MOST_LINES)
         self._quiet_polls = 0
+        self._clock = clock or SystemClock()
+        self._news_ns = self._clock.monotonic_ns()
+        self._silent_s = 0
         self._is_finished = False
         self._known: tuple[int, dict[str, Finding]] = (-1, {})
         self._read_back: tuple[int, int, ThreadRings] | None = None
@@ -123,6 +130,16 @@ class SessionView:
             self._engine.finish()
             self._view.finish()
 
+    def _watch_silence(self, has_news: bool) -> bool:
+        """Take note of how long a recorder that is alive has written nothing; true if that is to be shown anew."""
+        now_ns = self._clock.monotonic_ns()
+        if has_news:
+            self._news_ns = now_ns
+        before, silent_ns = self._silent_s, now_ns - self._news_ns
+        self._silent_s = silent_ns // 10**9 if silent_ns >= max(SILENT_NS, 3 * self._facts.interval_ns) else 0
+        self._revision += self._silent_s != before
+        return self._silent_s != before
+
     def poll(self) -> bool:
         """Take in what the recorder wrote since the last call; true if there was anything, or it ended."""
         if not self.is_live:
@@ -134,18 +151,20 @@ class SessionView:
             if len(samples) < BATCH_SAMPLES:
                 break
         self._quiet_polls = 0 if has_news else self._quiet_polls + 1
-        if self._quiet_polls >= 8 and not self._is_recorder_alive():
+        is_told_anew = self._watch_silence(has_news)
+        if (self._quiet_polls >= 8 or is_told_anew) and not self._is_recorder_alive():
             self._quiet_polls = 0
             rest = self._reader.read_new()
             if rest:
                 self._take(rest)
             self.is_live = False
+            self._silent_s = 0
             self._finish()
             self._revision += 1
             return True
         if self._quiet_polls >= 8:
             self._quiet_polls = 0
-        return has_news
+        return has_news or is_told_anew
 
     def revision(self) -> int:
         """Grows with every finding raised or ended, target event, note, mark and loss, and a line after quiet."""
@@ -232,6 +251,8 @@ class SessionView:
         return rings
 
     def _recorder_state(self, end_ns: int) -> tuple[str, bool]:
+        if self.is_live and self._silent_s:
+            return f"no news for {self._silent_s} s: is recorder pid {self._reader.recorder.pid} stopped?", True
         if self.is_live:
             return "recording", True
         recorder = self._reader.recorder

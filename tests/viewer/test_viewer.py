@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from livemon.model.clock import ManualClock
 from livemon.model.errors import SessionError
 from livemon.model.findings import OversizedFinalize
 from livemon.model.samples import Lost, Mark, Note, TargetEvent, TimingRecord
@@ -240,6 +242,30 @@ def test_live_following_gives_the_frames_of_the_recording(tmp_path: Path) -> Non
         assert shown(live.snapshot(at, MINUTE, 60)) == shown(after.snapshot(at, MINUTE, 60))
     live.close()
     after.close()
+
+
+def test_a_recorder_that_hangs_is_told_of_while_it_does(tmp_path: Path) -> None:
+    appends = decode_session(40)
+    path = tmp_path / "live.livemon"
+    writer = write_session(path, appends[:20], close=False)
+    clock = ManualClock()
+    live = SessionView(path, clock=clock)
+    said = []
+    for _ in range(10):
+        clock.advance_ns(500 * 10**6)
+        said.append((live.poll(), live.snapshot(None, MINUTE, 60).status.recorder_state))
+    assert said[:5] == [(False, "recording")] * 5
+    assert said[5] == (True, f"no news for 3 s: is recorder pid {os.getpid()} stopped?")
+    assert [news for news, _ in said[5:]] == [True, False, True, False, True], "told anew each second"
+    assert said[-1][1].startswith("no news for 5 s")
+    assert live.snapshot(None, MINUTE, 60).status.is_recording
+    for batch in appends[20:]:
+        writer.append(batch)
+    writer.flush()
+    assert live.poll()
+    assert live.snapshot(None, MINUTE, 60).status.recorder_state == "recording"
+    writer.close()
+    live.close()
 
 
 def shown(frame: Snapshot) -> tuple[object, ...]:
