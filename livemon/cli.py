@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from livemon import __version__
 from livemon.model.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, LivemonError
+from livemon.model.wording import one_line
 
 COMMANDS: dict[str, str] = {
     "demo": "start the bundled serving process and watch it: no set-up",
@@ -39,7 +40,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> None:  # type: ignore[override]
         """Print the mistake and leave."""
-        self.exit(EXIT_USAGE, f"{self.prog}: {message} (see '{self.prog} --help')\n")
+        self.exit(EXIT_USAGE, f"{self.prog}: {one_line(message)} (see '{self.prog} --help')\n")
 
 
 def command_module(name: str) -> str:
@@ -93,7 +94,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         code: int = importlib.import_module(command_module(options.command)).run(options)
         sys.stdout.flush()
     except LivemonError as error:
-        print(f"livemon {options.command}: {error}", file=sys.stderr)
+        print(f"livemon {options.command}: {one_line(str(error))}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
@@ -106,6 +107,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         _drop_output()
         what = error.strerror or str(error)
         name = f"{error.filename}: " if error.filename else "can't go on or write the output: "
-        print(f"livemon {options.command}: {name}{what}", file=sys.stderr)
+        print(f"livemon {options.command}: {one_line(name + what)}", file=sys.stderr)
         return EXIT_USAGE
     return code

@@ -20,6 +20,7 @@ from livemon.model.criteria import Criteria
 from livemon.model.findings import Finding, HostSlowTransient
 from livemon.model.samples import Mark, Sample, TimingRecord
 from livemon.model.snapshot import MarkPoint, Snapshot, StageRow, Timeline, Verdict
+from livemon.model.wording import rounded
 from livemon.preview import Preview
 from livemon.session.rare import rare_samples
 from livemon.viewer import SessionView
@@ -178,7 +179,7 @@ class GradualView(SessionView):
             found = "no finding" if not findings else "1 finding" if findings == 1 else f"{findings} findings"
             parts.append(f"{found} until {until}")
         if frame.status.units_per_s is not None:
-            parts.append(f"{frame.status.units_per_s:.3g} units/s")
+            parts.append(f"{rounded(frame.status.units_per_s)} units/s")
         return Verdict("unknown", " · ".join(parts))
 
     def _as_far_as_judged(self, finding: Finding) -> Finding:

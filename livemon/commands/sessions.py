@@ -9,6 +9,7 @@ import time
 
 from livemon.model.errors import EXIT_OK, UsageError
 from livemon.model.snapshot import SessionEntry
+from livemon.model.wording import one_line
 from livemon.screen_options import number_between
 
 _EPILOG = """\
@@ -78,7 +79,8 @@ def _row(entry: SessionEntry) -> tuple[str, str, str, str, str, str]:
     started = "?"
     if entry.start_wall_ns is not None:
         started = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(entry.start_wall_ns / 1e9))
-    return entry.name, started, _length(entry.duration_s), _size(entry.size_bytes), entry.state, entry.targets
+    name, targets = one_line(entry.name), one_line(entry.targets)
+    return name, started, _length(entry.duration_s), _size(entry.size_bytes), entry.state, targets
 
 
 def _length(seconds: float) -> str:

@@ -16,6 +16,7 @@ from livemon.engine.thread_figures import Witness, newly_busy
 from livemon.engine.thread_work import CPU
 from livemon.model.criteria import Causes
 from livemon.model.findings import CAUSES, Cause, Verdict
+from livemon.model.wording import rounded
 
 PRIMARY: tuple[str, ...] = (
     "placement",
@@ -81,9 +82,7 @@ def _cause(
 
 
 def _number(value: float | None) -> str:
-    if value is None:
-        return "unknown"
-    return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
+    return "unknown" if value is None else rounded(value)
 
 
 def _weighed(found: list[Witness], figure: str) -> tuple[float | None, float | None]:

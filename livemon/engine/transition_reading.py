@@ -13,6 +13,7 @@ from livemon.engine.thread_work import CPU, ROWS
 from livemon.engine.transition_window import BEFORE_S, TransitionWindow
 from livemon.model.criteria import Causes
 from livemon.model.findings import Cause
+from livemon.model.wording import rounded
 
 STEADY_S = (10.0, 20.0)
 _LATE_REFERENCE_S = (4.0, 5.0)
@@ -78,7 +79,7 @@ def _rises(name: str, what: str, pair: tuple[float | None, float | None], ratio:
     if during is None or steady is None:
         return Cause(name, "unknown", f"no {what} in both the transient and the steady state")
     applies = during > ratio * steady and during - steady > plus_ms
-    evidence = f"{what} {during:.3g} ms in the transient against {steady:.3g} ms steady"
+    evidence = f"{what} {rounded(during)} ms in the transient against {rounded(steady)} ms steady"
     return Cause(name, "applies" if applies else "ruled_out", evidence, during, steady)
 
 
@@ -104,7 +105,7 @@ def _against(
     for w in witnesses:
         during, steady = getattr(w.during, figure), getattr(w.reference, figure)
         if during is not None and steady is not None:
-            return f"{what} {during:.3g}{unit} against {steady:.3g}{unit} steady ({w.name})", during, steady
+            return f"{what} {rounded(during)}{unit} against {rounded(steady)}{unit} steady ({w.name})", during, steady
     return f"{what} unknown", None, None
 
 

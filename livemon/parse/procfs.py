@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from livemon.model.wording import one_line
+
 POLICIES = {
     0: "SCHED_OTHER",
     1: "SCHED_FIFO",
@@ -103,10 +105,7 @@ def printable(raw: bytes) -> str:
     >>> printable(b"a\x1b[2J\xff")
     'a\\x1b[2J\\xff'
     """
-    text = raw.decode("utf-8", "backslashreplace")
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+    return one_line(raw.decode("utf-8", "backslashreplace"))
 
 
 def parse_cpu_list(text: str) -> tuple[int, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from livemon.engine.rolling.stage_rings import shown_class
 from livemon.model.findings import Finding, HostSlowTransient, OversizedFinalize
 from livemon.model.snapshot import Verdict
+from livemon.model.wording import rounded
 
 RECENT_NS = 30_000_000_000
 _RATIOS = frozenset({"cycle_rate", "ipc", "more_work", "device", "completion_path"})
@@ -123,9 +124,9 @@ def verdict(
         if has_threads:
             return Verdict("unknown", "no timing lines: threads are shown, slowness can't be judged")
         return Verdict("unknown", "nothing observed yet")
-    figures = [f"{units_per_s:.3g} units/s"]
+    figures = [f"{rounded(units_per_s)} units/s"]
     if p50_ms is not None and p99_ms is not None:
-        figures.append(f"P50 {p50_ms:.3g} ms · P99 {p99_ms:.3g} ms")
+        figures.append(f"P50 {rounded(p50_ms)} ms · P99 {rounded(p99_ms)} ms")
     if units < warmup_units:
         return Verdict("warming", " · ".join([f"warming up: {units} of {warmup_units} units", *figures]))
     seen = f"{len(ended)} episode{'s' if len(ended) != 1 else ''} so far" if ended else "no episode so far"
