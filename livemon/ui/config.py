@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -47,6 +46,8 @@ def parse_settings(text: str, name: str = "config.toml") -> Settings:
     Raises:
         UsageError: with the line of the mistake.
     """
+    import tomllib  # most people have no such file, and the first paint waits for this
+
     try:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

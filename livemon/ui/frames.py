@@ -17,7 +17,6 @@ from livemon.ui.feed import Feed, Wish
 from livemon.ui.palettes import PALETTES, Styles
 from livemon.ui.render.glyphs import ASCII, BLOCK, BRAILLE, Glyphs
 from livemon.ui.render.line import Row, fit_line, wrap
-from livemon.ui.render.spark import bar
 from livemon.ui.screens.base import LEAST_CELLS, LEAST_LINES, BaseScreen
 from livemon.ui.screens.loading import LoadingScreen
 from livemon.ui.settings import Loader, Settings
@@ -286,6 +285,8 @@ class FrameApp(App[int]):
             fraction, text = progress
             rows.append((((f" {self.glyphs.ascii_only(text)}", "text"),), ""))
             if fraction is not None:
+                from livemon.ui.render.spark import bar
+
                 shown = f" {bar(fraction, max(min(cells - 10, 60), 4), self.glyphs)} {fraction * 100:3.0f}%"
                 rows.append((((shown, "spark"),), ""))
             rows.append((((" esc or q cancels", "muted"),), ""))
