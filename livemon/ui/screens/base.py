@@ -94,7 +94,7 @@ class BaseScreen(Screen[None]):
     def draw(self) -> None:
         """Draw what is known now."""
         cells, lines = self.app.size.width, self.app.size.height
-        if not self.is_mounted or cells <= 0 or lines <= 0:
+        if not self.is_mounted or not self.is_current or cells <= 0 or lines <= 0:
             return
         self.canvas.show(self.rows(cells, lines))
 
