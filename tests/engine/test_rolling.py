@@ -25,7 +25,7 @@ from livemon.engine.tick_deltas import TickDeltas
 from livemon.model.criteria import Criteria
 from livemon.model.facts import SessionFacts
 from livemon.model.findings import Cause, HostSlowTransient
-from livemon.model.samples import Sample, ThreadGone, ThreadInfo, TimingRecord
+from livemon.model.samples import UNKNOWN, Sample, ThreadGone, ThreadInfo, TimingRecord
 from tests.engine.kernels import KERNELS, MS, kernel_runs
 from tests.engine.test_totals import HYBRID
 from tests.engine.ticks import TICK_NS, Work
@@ -197,6 +197,25 @@ def test_a_thread_that_came_and_went_is_shown_only_while_it_was_there() -> None:
     assert known[-1] == pytest.approx(60, abs=1)
     assert not brief.is_alive
     assert len(view.thread_rows(grid, start + 2 * SECOND, SECOND)) == 1
+
+
+def test_a_thread_whose_cpu_time_is_not_measured_is_unknown_never_0() -> None:
+    view = RollingView(Criteria(), HYBRID)
+    work = Work(2, classes=())
+    samples: list[Sample] = [*work.infos()]
+    for _ in range(40):
+        work.run(0, 10 * MS)
+        work.cpu[1] = UNKNOWN
+        samples.append(work.tick())
+    view.update(samples)
+    end = samples[-1].arrival_ns
+    measured, unknown = view.thread_rows(Grid.ending(end, 4 * SECOND, 40), end, 4 * SECOND)
+    assert measured.cpu_percent.value == pytest.approx(10, abs=1)
+    assert unknown.cpu_percent.value is None
+    assert unknown.cpu_percent.reason
+    assert unknown.cpu_ms_per_unit.value is None
+    assert set(unknown.series.high) == {None}
+    assert any(v is not None for v in measured.series.high)
 
 
 def test_a_tick_that_is_missing_is_a_gap() -> None:

@@ -28,6 +28,7 @@ IPC_FLOOR_NS = 200_000
 """CPU time under which IPC and cycle rate are not given."""
 
 NO_SECOND = Figure(None, "unknown", "no tick in the newest second")
+NOT_MEASURED = Figure(None, "unknown", "its CPU time was not measured, or what was read can't be (livemon doctor)")
 NO_DELAY = Figure(None, "unknown", "run-queue delay can't be read here (livemon doctor says why)")
 NO_COUNTERS = Figure(None, "unknown", "no hardware counters (livemon doctor says why)")
 NO_CPU = Figure(None, "unknown", "ran too little for the counters in the last seconds")
@@ -64,6 +65,7 @@ class RowFigures:
         self._units = units
         self._now_ns, self._recent_ns = now_ns, recent_ns
         self._where = np.where(inside, rings.last_cpu[known], -1).tolist()
+        self._lacks_cpu: list[bool] = (rings.lacks_cpu[known] & inside).tolist()
         self._has_delay = (rings.has_delay[known] & inside).tolist()
         self._has_where = (rings.has_where[known] & inside).tolist()
         self._has_counters = (rings.has_counters[known] & inside).tolist()
@@ -93,10 +95,16 @@ class RowFigures:
             return self._topology[position], "estimated" if len(self._topology) > 1 else "measured"
         return None, "unknown"
 
+    def lacks_cpu(self, row: int) -> bool:
+        """Whether its newest reading gave no CPU time."""
+        return self._lacks_cpu[row]
+
     def cpu_percent(self, row: int) -> Figure:
         """Percent of one core over the newest second."""
         if not self._now_ns:
             return NO_SECOND
+        if self._lacks_cpu[row]:
+            return NOT_MEASURED
         cpu = self._cpu_now[row]
         return Figure(100.0 * cpu / self._now_ns) if cpu else ZERO
 
@@ -104,6 +112,8 @@ class RowFigures:
         """CPU ms per unit of work."""
         if not self._units:
             return NO_UNITS
+        if self._lacks_cpu[row]:
+            return NOT_MEASURED
         return Figure(self._cpu[row] / 1e6 / self._units) if self._cpu[row] else ZERO
 
     def ipc(self, row: int) -> Figure:

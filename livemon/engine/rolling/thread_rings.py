@@ -154,6 +154,9 @@ class ThreadRings:
         """Core classes come from per-class counters."""
         self.newest_ns = 0
         self._last_cpu: Ints = np.full(64, -1, np.int64)
+        self._was_listed: npt.NDArray[np.bool_] = np.zeros(64, np.bool_)
+        self.lacks_cpu: npt.NDArray[np.bool_] = np.zeros(64, np.bool_)
+        """The newest reading gave no CPU time (not measured, or an impossible rate); a first one has none to give."""
         self.has_delay: npt.NDArray[np.bool_] = np.zeros(64, np.bool_)
         self.has_where: npt.NDArray[np.bool_] = np.zeros(64, np.bool_)
         self.has_counters: npt.NDArray[np.bool_] = np.zeros(64, np.bool_)
@@ -172,6 +175,8 @@ class ThreadRings:
         if n:
             self._grow(int(index.max()) + 1)
             self._last_cpu[index] = np.where(delta.last_cpu >= 0, delta.last_cpu, self._last_cpu[index])
+            self.lacks_cpu[index] = ~delta.cpu_known & self._was_listed[index]
+            self._was_listed[index] = True
             self.has_delay[index] |= delta.delay_known
             self.has_where[index] |= delta.last_cpu >= 0
         if not delta.dt_ns:
@@ -219,6 +224,8 @@ class ThreadRings:
             more = max(2 * size, need) - size
             self._last_cpu = np.concatenate([self._last_cpu, np.full(more, -1, np.int64)])
             no = np.zeros(more, np.bool_)
+            self._was_listed = np.concatenate([self._was_listed, no])
+            self.lacks_cpu = np.concatenate([self.lacks_cpu, no])
             self.has_delay = np.concatenate([self.has_delay, no])
             self.has_where = np.concatenate([self.has_where, no])
             self.has_counters = np.concatenate([self.has_counters, no])

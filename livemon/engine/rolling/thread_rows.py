@@ -164,7 +164,11 @@ class LazyRow(ThreadRow):
     def _draw(self) -> tuple[Series, Lane]:
         drawn = self._drawn
         if drawn is None:
-            drawn = self._columns.of(self._row, *self._life)
+            series, lane = self._columns.of(self._row, *self._life)
+            if self._figures.lacks_cpu(self._row):
+                nothing = (None,) * len(lane.classes)
+                series = Series(series.first_bucket, series.bucket_ns, nothing, nothing)
+            drawn = series, lane
             _PUT[-1](self, drawn)
         return drawn
 
