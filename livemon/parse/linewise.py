@@ -11,6 +11,7 @@ from typing import Final
 
 from livemon.model.samples import StageValues
 from livemon.parse.explain import Explainer
+from livemon.parse.keyplans import KeyPlans
 from livemon.parse.lines import LINE_CAP, LineAssembly, Segment
 from livemon.parse.names import NameGroups
 from livemon.parse.options import ParseOptions
@@ -23,6 +24,7 @@ from livemon.parse.unwrap import Unwrapped
 _TAIL_LINES: Final = 5
 _TAIL_CHARS: Final = 200
 _PART_CAP: Final = 1 << 20
+_LONGEST_KEY: Final = 80
 
 
 class LineReader:
@@ -40,6 +42,7 @@ class LineReader:
     ) -> None:
         self._explainer = explainer
         self._rules = Rules(options)
+        self._plans = KeyPlans(self._rules.calendar) if self._rules.are_automatic and explainer is None else None
         self._accept_unterminated = options.accept_unterminated
         self._lines = LineAssembly(offset)
         self._line = line
@@ -70,10 +73,47 @@ class LineReader:
         """Read one whole line, given without its newline; nothing is held back and no carriage return is in it."""
         lines = self._lines
         size = len(text)
+        if self._plans is not None and not self._parts and b"=" in text[:_LONGEST_KEY]:
+            planned = self._read_planned(text, size)
+            if planned is not None:
+                lines.offset += size + 1
+                return [planned]
         records: list[ParsedRecord] = []
         self._read(Segment(text[:LINE_CAP], lines.offset, size + 1, True, size > LINE_CAP), records)
         lines.offset += size + 1
         return records
+
+    def _read_planned(self, data: bytes, size: int) -> ParsedRecord | None:
+        """Read a line of plain pairs, if its keys are known; ``None``: nothing was done."""
+        assert self._plans is not None
+        found = self._plans.read(data.decode("utf-8", "replace"))
+        if found is None:
+            return None
+        label = found.label
+        stats = self.stats
+        if label is not None:
+            label = self._labels.get(label)
+            stats.grouped += label != found.label
+        stats.lines += 1
+        stats.records += 1
+        stats.formats["keyvalue"] = stats.formats.get("keyvalue", 0) + 1
+        self._line += 1
+        stamp = found.stamp
+        return ParsedRecord(
+            self._line,
+            self._lines.offset,
+            size + 1,
+            None if stamp is None else stamp.t_ns,
+            None if stamp is None else stamp.clock,
+            "keyvalue",
+            found.unit,
+            label,
+            found.pid,
+            found.tid,
+            self._grouped(found.stages),
+            tuple(found.fields),
+            None,
+        )
 
     @property
     def line(self) -> int:

@@ -72,8 +72,8 @@ def take_pairs(
         if key in seen:
             continue
         seen.add(key)
-        trait = _TRAITS.get(key) or _trait(key)
-        if trait.is_plain and unmarked and (not text or text[-1] not in _UNIT_ENDS or text[0] not in _STARTS):
+        trait = _TRAITS.get(key) or trait_of(key)
+        if trait.is_plain and unmarked and (not text or text[-1] not in UNIT_ENDS or text[0] not in STARTS):
             draft.fields.append(pair)
             continue
         if trait.is_id and (text.isdigit() or not trait.is_counter):
@@ -84,12 +84,12 @@ def take_pairs(
             labels = {} if labels is None else labels
             labels.setdefault(trait.lowered, text)
         unit = (declared.get(key) or declared.get(key.rpartition(".")[2])) if declared else None
-        if not text or (text[0] not in _STARTS and unit is None and trait.unit is None and bare_unit is None):
+        if not text or (text[0] not in STARTS and unit is None and trait.unit is None and bare_unit is None):
             _take_field(draft, trait, text)
             continue
         name = key
         try:
-            value = units.duration(text, decimal_comma=decimal_comma) if text[-1] in _UNIT_ENDS else None
+            value = units.duration(text, decimal_comma=decimal_comma) if text[-1] in UNIT_ENDS else None
             if value is not None:
                 has_units = True
                 if unit is None:
@@ -129,14 +129,14 @@ def may_have_durations(pairs: list[tuple[str, str]], declared: dict[str, str]) -
     """Whether any pair could be a duration: a look at first and last characters, and at the key."""
     for key, text in pairs:
         if text:
-            if text[0] in _STARTS and text[-1] in _UNIT_ENDS:
+            if text[0] in STARTS and text[-1] in UNIT_ENDS:
                 return True
-            if (_TRAITS.get(key) or _trait(key)).unit is not None:
+            if (_TRAITS.get(key) or trait_of(key)).unit is not None:
                 return True
     return any(key in declared or key.rpartition(".")[2] in declared for key, _ in pairs) if declared else False
 
 
-class _Trait(NamedTuple):
+class Trait(NamedTuple):
     """What a key says of its value, worked out once."""
 
     key: str
@@ -154,14 +154,15 @@ class _Trait(NamedTuple):
     """Only its value can make it a duration."""
 
 
-_TRAITS: Final[dict[str, _Trait]] = {}
+_TRAITS: Final[dict[str, Trait]] = {}
 _MAX_TRAITS: Final = 4096
 
 
-def _trait(key: str) -> _Trait:
+def trait_of(key: str) -> Trait:
+    """What a key says of its value; made anew, and remembered."""
     lowered = key.lower()
     stem, unit = keys.unit_suffix(key) or (key, None)
-    trait = _Trait(
+    trait = Trait(
         key,
         lowered,
         lowered in keys.ID_KEYS,
@@ -180,11 +181,13 @@ def _trait(key: str) -> _Trait:
 
 
 _NAMED: Final = frozenset((*keys.ID_KEYS, *keys.LABEL_KEYS, "pid", "tid"))
-_STARTS = frozenset("0123456789.+-nNiI")
-_UNIT_ENDS = frozenset("smhcdoiynfNF")
+STARTS: Final = frozenset("0123456789.+-nNiI")
+"""What a duration starts with."""
+UNIT_ENDS: Final = frozenset("smhcdoiynfNF")
+"""What a duration with a unit ends with."""
 
 
-def _take_field(draft: Draft, trait: _Trait, text: str) -> None:
+def _take_field(draft: Draft, trait: Trait, text: str) -> None:
     lowered = trait.lowered
     if lowered in ("pid", "tid") and text.isdecimal() and text.isascii() and len(text) <= 10:
         setattr(draft, lowered, int(text))

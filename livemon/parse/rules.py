@@ -43,6 +43,11 @@ class Rules:
         """Whether nothing the user said is asked before tagged lines."""
         return not self._patterns and (self._only is None or self._only.endswith("_timing"))
 
+    @property
+    def are_automatic(self) -> bool:
+        """Whether the user said nothing of formats, patterns, units or numbers."""
+        return not (self._patterns or self._declared or self._bare or self._comma) and self._only is None
+
     def unwrap(self, text: str) -> Unwrapped:
         """Take the wrappers off a line."""
         return unwrap(text, self.calendar)
