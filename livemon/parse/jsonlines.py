@@ -15,6 +15,7 @@ from itertools import islice
 from typing import Any, Final
 
 from livemon.parse import keys, units
+from livemon.parse.json_plans import ID_PATHS, JsonPlan, plan_of
 from livemon.parse.json_units import units_of_object
 from livemon.parse.reading import Draft, Reading
 from livemon.parse.timestamps import Calendar, Stamp, read
@@ -28,12 +29,11 @@ _DECODER = json.JSONDecoder()
 _SKIPPED: Final = frozenset(
     ("headers", "resp_headers", "request_headers", "response_headers", "attributes", "tags", "labels")
 )
-_ID_PATHS: Final = ("ai.operation.id",)
 _NO_NUMBER: Final = frozenset(
     (*(letter for letter in string.ascii_letters if letter not in "niNI"), *"/{[(<\"':;,@#_=*$%&", "")
 )
 """What no duration starts with."""
-_ID_PATH_ENDS: Final = frozenset(path.rpartition(".")[2] for path in _ID_PATHS)
+_ID_PATH_ENDS: Final = frozenset(path.rpartition(".")[2] for path in ID_PATHS)
 _NUMBERS: Final = (int, float)
 _IDS: Final = frozenset(keys.ID_KEYS[:-1])
 _LABELS: Final = frozenset(keys.LABEL_KEYS[:-1])
@@ -84,9 +84,11 @@ def read_json(
             continue
         draft = Draft("json")
         before = len(reading.problems)
-        known = units_of_object(value)
-        _walk(value, "", 0, draft, reading, {**known, **declared} if known else declared, bare_unit)
-        _take_facts(value, draft, calendar)
+        plan = None if declared or bare_unit is not None else plan_of(value)
+        if plan is None or not _read_flat(value, plan, draft, reading, calendar):
+            known = units_of_object(value)
+            _walk(value, "", 0, draft, reading, {**known, **declared} if known else declared, bare_unit)
+            _take_facts(value, draft, calendar)
         if draft.stages:
             reading.rule = "json"
             draft.stages = [stage for stage in draft.stages if not keys.is_statistic(stage[0])]
@@ -102,6 +104,53 @@ def read_json(
         reading.rule = "json"
         reading.problems.append("a JSON object that is cut off or damaged")
     return None if reading.rule else message
+
+
+def _read_flat(value: dict[str, Any], plan: JsonPlan, draft: Draft, reading: Reading, calendar: Calendar) -> bool:
+    """What ``_walk`` and ``_take_facts`` give for an object without objects in it; false: it has some."""
+    stages: list[tuple[str, float]] = []
+    fields: list[tuple[str, str]] = []
+    problems: list[str] = []
+    for (key, item), suffix in zip(value.items(), plan.suffixes, strict=True):
+        if isinstance(item, str):
+            if len(item) <= LONGEST_FIELD:
+                fields.append((key, item))
+            if suffix is None and item[:1] in _NO_NUMBER:
+                continue
+        elif isinstance(item, dict):
+            return False
+        else:
+            if isinstance(item, _NUMBERS):
+                fields.append((key, str(item)))
+            if suffix is None:
+                continue
+        try:
+            ms = _milliseconds(key, item, None if suffix is None else suffix[1], None)
+        except units.MalformedError as problem:
+            if keys.is_measured(key):
+                problems.append(f"{key}: {problem}")
+            continue
+        if ms is not None and keys.is_measured(key):
+            name = key if suffix is None else suffix[0]
+            stages.append((key if any(name == other for other, _ in stages) else name, ms))
+    reading.problems.extend(problems)
+    draft.stages = stages
+    draft.fields = fields
+    if not stages:
+        return True  # Nothing else of such a draft is used.
+    draft.unit = next((str(value[key]) for k, key in plan.ids if _is_id(k, value[key])), None)
+    draft.label = next((v for key in plan.labels if isinstance(v := value[key], str) and v), None)
+    for k, key in plan.numbers:
+        item = value[key]
+        if isinstance(item, int) and not isinstance(item, bool) and 0 <= item < 2**31:
+            setattr(draft, k, item)
+    for key in plan.times:
+        item = value[key]
+        stamp = None if item is None else read(item, calendar)
+        if stamp is not None:
+            draft.stamp = stamp
+            break
+    return True
 
 
 def _walk(
@@ -200,7 +249,7 @@ def _take_facts(value: dict[str, Any], draft: Draft, calendar: Calendar) -> None
     if not names.isdisjoint(_IDS):
         draft.unit = next((str(lowered[k]) for k in keys.ID_KEYS[:-1] if k in lowered and _is_id(k, lowered[k])), None)
     if draft.unit is None and not names.isdisjoint(_ID_PATH_ENDS):
-        draft.unit = next((v for p in _ID_PATHS for k, v in flat.items() if k.endswith(p) and isinstance(v, str)), None)
+        draft.unit = next((v for p in ID_PATHS for k, v in flat.items() if k.endswith(p) and isinstance(v, str)), None)
     if not names.isdisjoint(_LABELS):
         found = (lowered[k] for k in keys.LABEL_KEYS[:-1] if k in lowered)
         draft.label = next((v for v in found if isinstance(v, str) and v), None)

@@ -11,24 +11,28 @@ import re
 from typing import Final, NamedTuple
 
 from livemon.parse import keys, units
-from livemon.parse.keyvalue import id_in_text, pairs_of
+from livemon.parse.keyvalue import ID_HINTS, QUERY_KEYS, id_in_text, pairs_of
 from livemon.parse.presets import AUTOMATIC, LONGEST_ROW, Preset
 from livemon.parse.reading import STARTS, UNIT_ENDS, Reading, Trait, trait_of
+from livemon.parse.template import DIGITS
 from livemon.parse.timestamps import SCANNED_CHARS, Calendar, Stamp, find
 
 _MAX_PLANS: Final = 64
 _MAX_HEADS: Final = 16
 _MAX_KEYS: Final = 40
 _MAX_SECONDS: Final = 4096
+_MAX_SHAPES: Final = 4096
+_LONGEST_SHAPE: Final = 1024
 _NEVER: Final = "\\\\\"'{}\\[\\]|<\\t\\x00-\\x08\\x0a-\\x1f\\x7f-\\xa0\\u2028\\u2029\\ufeff"
 """Characters that other readers look for, or that end a line or need cleaning."""
-_VALUE: Final = rf"(\"[^{_NEVER}]*\"|[^{_NEVER}\s,;()=>]+(?<![.:]))"
+_SPACES: Final = " \\u1680\\u2000-\\u200a\\u202f\\u205f\\u3000"
+"""With ``_NEVER`` all that is white space; spelled out it is one table, several times as fast."""
+_VALUE: Final = rf"(\"[^{_NEVER}]*\"|[^{_NEVER}{_SPACES},;()=>]+(?<![.:]))"
 _KEY: Final = r"[A-Za-z_][A-Za-z0-9_]{0,80}"
 _PLAIN_LINE = re.compile(rf"{_KEY}={_VALUE}(?: {_KEY}={_VALUE})*")
 _STARTS_AS_UNIT = re.compile(rf"{units.UNIT}(?![\w=/%])")
 _DOUBTFUL: Final = (
-    "_timing", "_TIMING", "ETA", "s/it", "it/s", "progress =", "query_type=", "range_type=", "controller=",
-)  # fmt: skip
+    "_timing", "_TIMING", "ETA", "s/it", "it/s", "progress =",)  # fmt: skip
 """What other rules know a line by."""
 _ROWS: Final = tuple(
     p for p in AUTOMATIC if not any(c in hint for hint in p.row.hints for c in "\\'{}[]|<\t") and p.row.hints
@@ -56,11 +60,29 @@ class _Plan:
         self.traits = [(name, trait_of(name), trait_of(name).is_plain) for name in names]
 
 
-def _rarest(preset: Preset) -> str:
-    return max(preset.row.hints, key=len)
+_SHARED: Final = ("━", " -", ": ")
+"""Parts of the hints of several rows: without it a line is of none of them."""
 
 
-_ROW_HINTS: Final = tuple((_rarest(p), p) for p in _ROWS)
+def _by_part() -> tuple[tuple[str, tuple[Preset, ...]], ...]:
+    """The rows by a text that a line of theirs has in it."""
+    parts: dict[str, list[Preset]] = {}
+    for preset in _ROWS:
+        hints = preset.row.hints
+        if preset.row.pattern.startswith("^ {2"):
+            continue  # Plain pairs start with a key.
+        if preset.row.pattern.startswith(r"\" (?P<unit>\d+)"):
+            # A number behind a quote: of plain pairs only a value starts so.
+            parts.setdefault('=" ', []).append(preset)
+            continue
+        part = next((p for p in _SHARED if any(p in hint for hint in hints)), max(hints, key=len))
+        parts.setdefault(part, []).append(preset)
+    return tuple((part, tuple(presets)) for part, presets in parts.items())
+
+
+_ROWS_BY_PART: Final = _by_part()
+_MARKS: Final = tuple(mark.encode() for mark in (*_DOUBTFUL, *(part for part, _ in _ROWS_BY_PART)))
+_ID_MARKS: Final = tuple(hint.encode() for hint in ID_HINTS)
 
 
 class KeyPlans:
@@ -71,16 +93,18 @@ class KeyPlans:
         self._heads: dict[str, list[_Plan]] = {}
         self._count = 0
         self._seconds: dict[str, int] = {}
+        self._shapes: dict[bytes, tuple[bool, bool]] = {}
 
-    def read(self, text: str) -> Found | None:
+    def read(self, data: bytes) -> Found | None:
         """What a line says; ``None`` if it has to go the long way."""
+        text = data.decode("utf-8", "replace")
         plans = self._heads.get(text[: text.find("=") + 1])
         for at, plan in enumerate(plans or ()):
             match = plan.match(text)
             if match is not None:
                 if at and plans:
                     plans.insert(0, plans.pop(at))
-                return self._values(plan, match.groups(), text)
+                return self._values(plan, match.groups(), text, data.translate(None, DIGITS))
         self._learn(text)
         return None
 
@@ -96,12 +120,28 @@ class KeyPlans:
             return
         plan = _Plan(names)
         # A key that starts like a unit could be read as the unit of the value before it.
-        if plan.match(text) is not None and not any(_STARTS_AS_UNIT.match(name) for name in names):
+        # With a controller it may be of a program whose bare numbers are durations.
+        if plan.match(text) is not None and not any(
+            _STARTS_AS_UNIT.match(name) or name.endswith("controller") for name in names
+        ):
             self._count += 1
             self._heads.setdefault(head, []).append(plan)
 
-    def _values(self, plan: _Plan, values: tuple[str, ...], text: str) -> Found | None:
-        if len(text) > LONGEST_ROW or _is_doubtful(text):
+    def _marks(self, shape: bytes) -> tuple[bool, bool]:
+        """Whether a line without its digits has marks of other rules in it, and of ids in its text.
+
+        No mark has a digit in it, so what is not in the shape is not in any line of it.
+        """
+        marks = self._shapes.get(shape)
+        if marks is None:
+            marks = any(mark in shape for mark in _MARKS), any(hint in shape for hint in _ID_MARKS)
+            if len(self._shapes) < _MAX_SHAPES and len(shape) <= _LONGEST_SHAPE:
+                self._shapes[shape] = marks
+        return marks
+
+    def _values(self, plan: _Plan, values: tuple[str, ...], text: str, shape: bytes) -> Found | None:
+        has_marks, has_id = self._shapes.get(shape) or self._marks(shape)
+        if len(text) > LONGEST_ROW or (has_marks and _is_doubtful(text)):
             return None
         stages: list[tuple[str, float]] = []
         fields: list[tuple[str, str]] = []
@@ -141,11 +181,13 @@ class KeyPlans:
         if not stages:
             return None
         for name, _ in stages:
-            if keys.is_statistic(name):
+            if keys.is_statistic(name) or name in QUERY_KEYS:
                 return None
         unit = next((ids[k] for k in keys.ID_KEYS if ids.get(k)), None) if ids else None
         label = next((labels[k] for k in keys.LABEL_KEYS if k in labels), None) if labels else None
-        return Found(stages, fields, id_in_text(text) if unit is None else unit, label, pid, tid, self._stamp(text))
+        if has_id and unit is None:
+            unit = id_in_text(text)
+        return Found(stages, fields, unit, label, pid, tid, self._stamp(text))
 
     def _stamp(self, text: str) -> Stamp | None:
         """The line's stamp, as ``find`` gives it; ``2024-05-02T12:17:25.6Z`` is read here if it is the only one."""
@@ -189,8 +231,8 @@ def _is_doubtful(text: str) -> bool:
     for mark in _DOUBTFUL:
         if mark in text:
             return True
-    for hint, preset in _ROW_HINTS:  # noqa: SIM110 - this runs for every line; a generator doubles its cost
-        if hint in text and preset.read(text, Reading()):
+    for part, presets in _ROWS_BY_PART:
+        if part in text and any(preset.read(text, Reading()) for preset in presets):
             return True
     return False
 

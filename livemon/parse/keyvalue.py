@@ -38,12 +38,13 @@ _IDS_IN_TEXT: Final = tuple(
     )
 )
 """A hint, and where the unit's id stands, for the systems that write it into their text."""
+ID_HINTS: Final = tuple(hint for hint, _ in _IDS_IN_TEXT)
 _PROGRESS: Final = re.compile(r"\bETA\b|%\||\d(?:\.\d+)?\s?(?:s/it|it/s)\b|\[=*>?\.*\]|\bprogress =")
 _PROGRESS_HINTS: Final = ("ETA", "%|", "s/it", "it/s", "[=", "progress =")
 _ID_CHARS: Final = 400
 _WITH_STATISTICS: Final = frozenset(("total", "count", "window", "n"))
 """Names that mean "over all of them" beside an average."""
-_QUERY_KEYS: Final = frozenset(("length", "step", "start_delta", "end_delta"))
+QUERY_KEYS: Final = frozenset(("length", "step", "start_delta", "end_delta"))
 """Settings of a range query that are written as durations."""
 
 
@@ -114,7 +115,7 @@ def finish_pairs(draft: Draft, reading: Reading, text: str) -> bool:
         reading.remark = "a progress line, not a sample of a finished unit"
         return True
     if "query_type=" in text or "range_type=" in text:
-        draft.stages = [s for s in draft.stages if s[0] not in _QUERY_KEYS]
+        draft.stages = [s for s in draft.stages if s[0] not in QUERY_KEYS]
     if draft.stages:
         if draft.unit is None:
             draft.unit = id_in_text(text)

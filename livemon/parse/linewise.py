@@ -86,7 +86,7 @@ class LineReader:
     def _read_planned(self, data: bytes, size: int) -> ParsedRecord | None:
         """Read a line of plain pairs, if its keys are known; ``None``: nothing was done."""
         assert self._plans is not None
-        found = self._plans.read(data.decode("utf-8", "replace"))
+        found = self._plans.read(data)
         if found is None:
             return None
         label = found.label

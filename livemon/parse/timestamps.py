@@ -283,13 +283,22 @@ def read(value: object, calendar: Calendar) -> Stamp | None:
         return _epoch(float(value), value) if 1e8 <= value < 1e20 else None
     if not isinstance(value, str) or len(value) > 64:
         return None
-    if _EPOCH.fullmatch(value):
+    if value[-1:] == "Z":
+        second = _seconds.get(value[:19])
+        digits = value[20:-1]
+        if second is not None and value[19:20] == "." and len(digits) <= 9 and digits.isdigit() and digits.isascii():
+            return Stamp(second + _fraction_ns(digits), "unix", _AWARE)
+    elif _EPOCH.fullmatch(value):
         return _epoch(float(value), int(value) if value.isdigit() else float(value))
     return find(value, calendar)
 
 
+_EPOCH_NS: Final = ((1e11, SECOND_NS), (1e14, 1_000_000), (1e17, 1000), (float("inf"), 1))
+"""Sizes below which an epoch number is in s, ms, µs and ns, and ns in one of it."""
+
+
 def _epoch(size: float, value: float) -> Stamp:
-    for limit, factor in ((1e11, SECOND_NS), (1e14, 1_000_000), (1e17, 1000), (float("inf"), 1)):
+    for limit, factor in _EPOCH_NS:
         if size < limit:
             return Stamp(round(value * factor), "unix", _AWARE)
     raise AssertionError("no number is above infinity")

@@ -56,6 +56,8 @@ _VALUE = re.compile(rf"([+-]?[\d.,_]+(?:[eE][+-]?\d+)?)\s?({UNIT})", re.ASCII)
 _GO = re.compile(r"(?:\d+(?:\.\d+)?(?:d|h|ms|[uµμ]s|ns|m|s) ?)+", re.ASCII)
 _GO_PART = re.compile(r"(\d+(?:\.\d+)?)(d|h|ms|[uµμ]s|ns|m|s)", re.ASCII)
 _NOT_FINITE = re.compile(r"[+-]?(?:nan|inf|infinity)(?:ms|us|ns|s)?", re.IGNORECASE)
+_WORD_STARTS = frozenset("nNiI")
+"""``nan`` and ``inf`` start with these, and many plain words."""
 _SENTINELS = frozenset({"", "-", "-1", "null", "none", "nil", "n/a", "na", "undefined", "--", "?"})
 
 
@@ -153,6 +155,10 @@ def duration(text: str, *, decimal_comma: bool = False) -> float | None:
     Raises:
         MalformedError: it has that form, but is negative, not finite, absurd or not a number.
     """
+    if text[:1] in _WORD_STARTS:
+        if text[-1:] == "s" and _NOT_FINITE.fullmatch(text):
+            raise MalformedError(f"{text} is no duration")
+        return None
     match = _PLAIN.fullmatch(text)
     if match:
         value = float(match[1] + _EXPONENT[UNIT_MS[match[2]]])

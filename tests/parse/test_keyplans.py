@@ -1,9 +1,12 @@
 """Lines of plain pairs read by a plan of their keys give exactly what the long way gives."""
 
+import json
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from livemon.parse import json_plans, jsonlines, keyplans
 from livemon.parse.keyplans import KeyPlans
 from livemon.parse.linewise import LineReader
 from livemon.parse.options import ParseOptions
@@ -86,12 +89,42 @@ def test_ordinary_lines_take_the_plan() -> None:
     """If they do not, the speed is gone."""
     plans = KeyPlans(Calendar())
     line = 'ts=2024-04-16T15:10:07.5Z level=info msg="GET /x (200)" request_id=r{n} took={n}.5ms'
-    assert plans.read(line.format(n=1)) is None
+    assert plans.read(line.format(n=1).encode()) is None
     for n in range(2, 20):
-        found = plans.read(line.format(n=n))
+        found = plans.read(line.format(n=n).encode())
         assert found is not None
         assert found.stages == [("took", n + 0.5)]
         assert found.unit == f"r{n}"
+
+
+def test_marks_of_other_rules_have_no_digits() -> None:
+    """A line is searched for them without its digits."""
+    assert not [mark for mark in (*keyplans._MARKS, *keyplans._ID_MARKS) if any(48 <= byte < 58 for byte in mark)]
+
+
+json_value = (
+    st.sampled_from([value.strip('"') for value in VALUES])
+    | st.sampled_from([None, True, False, [], [1], {}, {"took": "5ms"}, {"$date": "2024-04-16T15:10:07Z"}, "x" * 250])
+    | st.sampled_from([0, 1, -1, -3, 2.5, 1e300, 10**30, float("nan"), float("inf"), 1713280207, 1713280207.5])
+)
+JSON_KEYS = [
+    *KEYS, "@timestamp", "t", "startTimeUnixNano", "endTimeUnixNano", "ai.operation.id", "x.id", "a.ts", "ID", "Kernel", "ph",
+    "responseTime", "hostname", "Duration", "DownstreamStatus", "logger", "request", "OriginDuration", "message",
+]  # fmt: skip
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(st.dictionaries(st.sampled_from(JSON_KEYS), json_value, max_size=7), max_size=8))
+def test_planned_json_equals_the_long_way(objects: list[dict[str, object]]) -> None:
+    data = "".join(json.dumps(o, ensure_ascii=False) + "\n" for o in objects).encode()
+    outcomes = []
+    for plan_of in (jsonlines.plan_of, lambda _: None):
+        with pytest.MonkeyPatch.context() as patch:
+            json_plans._plans.clear()
+            patch.setattr(jsonlines, "plan_of", plan_of)
+            reader = LineReader(DEFAULT)
+            outcomes.append((repr(reader.feed(data)), reader.stats, reader.tail_text))
+    assert outcomes[0] == outcomes[1]
 
 
 def test_what_is_remembered_is_bounded() -> None:
