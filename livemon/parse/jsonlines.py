@@ -34,6 +34,11 @@ _NO_NUMBER: Final = frozenset(
 )
 """What no duration starts with."""
 _ID_PATH_ENDS: Final = frozenset(path.rpartition(".")[2] for path in ID_PATHS)
+_NO_UNIT: Final = frozenset("0123456789Z")
+"""What no duration with a unit ends with."""
+_WORD_STARTS: Final = frozenset("niNI")
+_NO_SECONDS: Final = frozenset(string.ascii_letters) - {"s"}
+"""``nan`` and ``inf`` count with a unit only; a word that ends so is neither."""
 _NUMBERS: Final = (int, float)
 _IDS: Final = frozenset(keys.ID_KEYS[:-1])
 _LABELS: Final = frozenset(keys.LABEL_KEYS[:-1])
@@ -112,12 +117,15 @@ def _read_flat(value: dict[str, Any], plan: JsonPlan, draft: Draft, reading: Rea
     fields: list[tuple[str, str]] = []
     problems: list[str] = []
     for (key, item), suffix in zip(value.items(), plan.suffixes, strict=True):
-        if isinstance(item, str):
+        kind = type(item)
+        if kind is str:
             if len(item) <= LONGEST_FIELD:
                 fields.append((key, item))
-            if suffix is None and item[:1] in _NO_NUMBER:
-                continue
-        elif isinstance(item, dict):
+            if suffix is None:
+                first, last = item[:1], item[-1:]
+                if first in _NO_NUMBER or last in _NO_UNIT or (first in _WORD_STARTS and last in _NO_SECONDS):
+                    continue
+        elif kind is dict:
             return False
         else:
             if isinstance(item, _NUMBERS):
