@@ -14,13 +14,15 @@ from livemon.parse import keys, units
 from livemon.parse.keyvalue import ID_HINTS, QUERY_KEYS, id_in_text, pairs_of
 from livemon.parse.presets import AUTOMATIC, LONGEST_ROW, Preset
 from livemon.parse.reading import STARTS, UNIT_ENDS, Reading, Trait, trait_of
-from livemon.parse.template import DIGITS
 from livemon.parse.timestamps import SCANNED_CHARS, Calendar, Stamp, find
 
 _MAX_PLANS: Final = 64
 _MAX_HEADS: Final = 16
 _MAX_KEYS: Final = 40
+_PATIENCE: Final = 16
 _MAX_SECONDS: Final = 4096
+_VARYING: Final = b"0123456789abcdef"
+"""Left out of a line's shape: lines that differ in numbers and hashes have one shape."""
 _MAX_SHAPES: Final = 4096
 _LONGEST_SHAPE: Final = 1024
 _NEVER: Final = "\\\\\"'{}\\[\\]|<\\t\\x00-\\x08\\x0a-\\x1f\\x7f-\\xa0\\u2028\\u2029\\ufeff"
@@ -57,6 +59,8 @@ class _Plan:
 
     def __init__(self, names: list[str]) -> None:
         self.match = re.compile(" ".join(f"{re.escape(name)}={_VALUE}" for name in names)).fullmatch
+        self.idle = 0
+        """Lines without a duration since the last one with one, while it is asked."""
         self.traits = [(name, trait_of(name), trait_of(name).is_plain) for name in names]
 
 
@@ -81,8 +85,10 @@ def _by_part() -> tuple[tuple[str, tuple[Preset, ...]], ...]:
 
 
 _ROWS_BY_PART: Final = _by_part()
-_MARKS: Final = tuple(mark.encode() for mark in (*_DOUBTFUL, *(part for part, _ in _ROWS_BY_PART)))
-_ID_MARKS: Final = tuple(hint.encode() for hint in ID_HINTS)
+_MARKS: Final = tuple(
+    mark.encode().translate(None, _VARYING) for mark in (*_DOUBTFUL, *(part for part, _ in _ROWS_BY_PART))
+)
+_ID_MARKS: Final = tuple(hint.encode().translate(None, _VARYING) for hint in ID_HINTS)
 
 
 class KeyPlans:
@@ -104,7 +110,7 @@ class KeyPlans:
             if match is not None:
                 if at and plans:
                     plans.insert(0, plans.pop(at))
-                return self._values(plan, match.groups(), text, data.translate(None, DIGITS))
+                return self._values(plan, match.groups(), text, data.translate(None, _VARYING))
         self._learn(text)
         return None
 
@@ -128,9 +134,9 @@ class KeyPlans:
             self._heads.setdefault(head, []).append(plan)
 
     def _marks(self, shape: bytes) -> tuple[bool, bool]:
-        """Whether a line without its digits has marks of other rules in it, and of ids in its text.
+        """Whether a shape has marks of other rules in it, and of ids in its text.
 
-        No mark has a digit in it, so what is not in the shape is not in any line of it.
+        Marks lack the same characters, so what is not in the shape is not in any line of it.
         """
         marks = self._shapes.get(shape)
         if marks is None:
@@ -140,6 +146,10 @@ class KeyPlans:
         return marks
 
     def _values(self, plan: _Plan, values: tuple[str, ...], text: str, shape: bytes) -> Found | None:
+        if plan.idle > _PATIENCE and plan.idle % _PATIENCE:
+            # Lines with these keys have no timing: they go the long way at once, but for a look now and then.
+            plan.idle += 1
+            return None
         has_marks, has_id = self._shapes.get(shape) or self._marks(shape)
         if len(text) > LONGEST_ROW or (has_marks and _is_doubtful(text)):
             return None
@@ -179,7 +189,9 @@ class KeyPlans:
             else:
                 fields.append((key, value))
         if not stages:
+            plan.idle += 1
             return None
+        plan.idle = 0
         for name, _ in stages:
             if keys.is_statistic(name) or name in QUERY_KEYS:
                 return None

@@ -97,9 +97,16 @@ def test_ordinary_lines_take_the_plan() -> None:
         assert found.unit == f"r{n}"
 
 
-def test_marks_of_other_rules_have_no_digits() -> None:
-    """A line is searched for them without its digits."""
-    assert not [mark for mark in (*keyplans._MARKS, *keyplans._ID_MARKS) if any(48 <= byte < 58 for byte in mark)]
+def test_marks_of_other_rules_are_looked_for_in_shapes() -> None:
+    """What is left out of a line is left out of the marks, and something is left of each."""
+    for mark in (*keyplans._MARKS, *keyplans._ID_MARKS):
+        assert mark
+        assert mark.translate(None, keyplans._VARYING) == mark
+
+
+def test_timing_that_comes_late_is_read() -> None:
+    lines = [f"level=info n={n} took=no" for n in range(100)] + [f"level=info n={n} took={n}ms" for n in range(100)]
+    compare(lines + lines)
 
 
 json_value = (
