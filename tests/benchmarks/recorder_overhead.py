@@ -46,6 +46,8 @@ process = psutil.Process(int(sys.argv[1]))
 at = time.monotonic()
 while True:
     for thread in process.threads():
+        if len(sys.argv) > 2:
+            continue
         one = psutil.Process(thread.id)
         one.cpu_num(), one.num_ctx_switches()
     at += 0.1
@@ -174,6 +176,7 @@ def tools(pid: int, folder: Path, loop: str) -> Iterator[tuple[str, Callable]]:
         yield "top -H", lambda: running(["top", "-H", "-b", "-d", "0.1", "-p", str(pid)])
     if shutil.which("htop"):
         yield "htop", lambda: running(["htop", "-d", "1", "-p", str(pid)], terminal=True)
+    yield "psutil, threads() alone", lambda: running([sys.executable, "-c", PSUTIL, str(pid), "alone"])
     yield "psutil, CPU and switches", lambda: running([sys.executable, "-c", PSUTIL, str(pid)])
 
 
