@@ -19,7 +19,7 @@ from livemon.model.samples import Sample, TimingRecord
 from livemon.session.collector import collector_resting
 from livemon.session.reader import SessionReader
 
-BATCH_SAMPLES = 8192
+BATCH_SAMPLES = 32_768
 """Samples handed on at once; no finding depends on it."""
 
 Progress = Callable[[float], None]
