@@ -151,6 +151,13 @@ def test_a_threshold_below_the_healthy_state_gives_way_to_the_learned_one() -> N
     assert [b.host_slow_share for b in found.buckets if b.start_s in (-2.0, 4.0)] == [0.0, 0.0]
 
 
+def test_a_session_that_begins_slow_does_not_overrule_the_threshold() -> None:
+    samples = Serving(30, episodes=[Episode(0.0, 3.5)]).samples()
+    first = samples[0].arrival_ns
+    (found,) = judged([Mark(first, ns(0.5), "m"), *samples])
+    assert found.transient_s == 3.0
+
+
 def test_a_mark_without_units_has_no_length() -> None:
     (found,) = judged([Mark(T0, T0, "alone")])
     assert found.transient_s is None

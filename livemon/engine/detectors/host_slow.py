@@ -38,6 +38,8 @@ from livemon.model.samples import MachineSample, Mark, Samples, ThreadGone, Thre
 
 _IDLE_NS = 3_000_000_000
 _LEAST_COLD_NS = 500_000_000
+_SETTLED_CELLS = 10
+"""Seconds with units before the healthy state may overrule a threshold: a session may begin in a slow state."""
 _SPARSE_PER_S = 25.0
 _BLIP_HEIGHT = 1536
 """Height of evidence (see ``OnsetWatch.update``) that counts as a slow stretch."""
@@ -235,8 +237,9 @@ class HostSlowDetector:
         block.stage[cold] = np.minimum(block.stage[cold], NAT)
         may = ~cold
         self._learning.current.blocks.append((block, may))
-        stage = self._criteria.transitions.slow_stage
-        self.study.add_units(units, block, self._maker.healthy_ms(stage, self._intake.kinds, block))
+        stage, is_settled = self._criteria.transitions.slow_stage, self._learning.active_cells >= _SETTLED_CELLS
+        healthy_ms = self._maker.healthy_ms(stage, self._intake.kinds, block) if is_settled else {}
+        self.study.add_units(units, block, healthy_ms)
         self._learning.current.units += len(block)
         if self._first_start is None:
             self._first_start = int(block.start[0])
