@@ -87,7 +87,7 @@ def test_a_resize_storm_ends_in_a_right_screen() -> None:
         terminal.type("?")
         terminal.wait_for("this help")
         terminal.type("\x1b")
-        terminal.wait_for("THREADS 10")
+        terminal.until(lambda: "this help" not in terminal.text() and "THREADS 10" in terminal.text())
         lines = terminal.text().split("\n")
         assert len(lines) == 40
         assert lines[0].startswith(" WARNING  finalize too long")
