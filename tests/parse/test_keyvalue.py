@@ -35,7 +35,7 @@ def test_the_unit_stands_in_the_value_or_in_the_key(line: str, expected: dict[st
         "prompt_tps=2902.2 memory=3.28 status=200",
         "SamplesPerSec=7.45 tokens_per_s=12.5 rate=5/s",
         "timeout=30s retry-timeout=500ms interval=5s eta=3m expected-duration=100ms target_duration_s=5 max_age=62s",
-        "start_ns=86702069100000 end_ns=86702069100010 mono_ns=5 ts_ms=1716723830000 startTimeMillis=5",
+        "start_ns=86702069100000 end_ns=86702069100010 mono_ns=5 wall_ns=456 ts_ms=1716723830000 startTimeMillis=5",
         "speed=5ms/token cost=3 ms/T gap=4s/it",
         "n=48  total=2426.8ms  avg=50.56ms  min=14.49ms  max=90.62ms",
         "loops over 1m3.4s: avg=73ms longest=540ms",
