@@ -3,7 +3,8 @@
 A mean is the difference of the sums over the difference of the counts. Families that counted the
 same number of units for the same labels describe the same units and become stages of one interval.
 A count or sum that went back, a newer ``_created`` or process start is a restart: everything counted
-since belongs to the interval. A series seen for the first time in a later scrape began in it.
+since belongs to the interval. A series seen for the first time in a later scrape began in it; one that
+was away for some scrapes is read against the last one it was in.
 """
 
 from __future__ import annotations
@@ -65,8 +66,11 @@ class MetricDeltas:
         exposition = read_exposition(text)
         found = distributions(exposition, self._units)
         now = {(d.stage, d.labels): d for d in found[:MAX_SERIES]}
-        before, self._before = self._before, now
+        before = self._before
         has_restarted = self._restarted(exposition)
+        # What is missing now may come back: it is kept, up to the cap, the longest missing first to go.
+        missing = [item for item in (before or {}).items() if item[0] not in now and not has_restarted]
+        self._before = dict(missing[max(0, len(missing) - MAX_SERIES) :]) | now
         notes: list[str] = []
         units: dict[tuple[Labels, int], list[tuple[Distribution, float]]] = {}
         malformed = exposition.malformed

@@ -27,11 +27,13 @@ from livemon.model.samples import LogCount, LogStream, Lost, Note, Sample, Timin
 
 
 class Served:
-    """A real prometheus_client endpoint with one histogram."""
+    """A real prometheus_client endpoint with one histogram, ``observed`` before the first scrape."""
 
-    def __init__(self, port: int = 0) -> None:
+    def __init__(self, port: int = 0, observed: tuple[float, ...] = ()) -> None:
         self.registry = CollectorRegistry()
         self.latency = Histogram("request_latency_seconds", "h", ["model"], registry=self.registry)
+        for seconds in observed:
+            self.latency.labels("a").observe(seconds)
         server, self._thread = start_http_server(port, "127.0.0.1", self.registry)
         self.server: WSGIServer = server
         self.port = server.server_port
@@ -125,17 +127,14 @@ def test_observations_become_records_of_the_interval(served: Served) -> None:
 
 
 def test_an_outage_is_a_gap_and_a_restart_is_told() -> None:
-    first = Served()
+    first = Served(observed=(5, 5))
     endpoints = MetricsEndpoints([first.url], interval_s=0.03)
     try:
-        first.latency.labels("a").observe(5)
-        first.latency.labels("a").observe(5)
         seen = wait_for(endpoints, lambda s: any(isinstance(x, LogCount) for x in s))
         first.close()
         seen = wait_for(endpoints, lambda s: bool(notes(s)))
         assert "refused" in notes(seen)[0] or "reset" in notes(seen)[0]
-        second = Served(first.port)
-        second.latency.labels("a").observe(0.25)
+        second = Served(first.port, observed=(0.25,))
         seen = wait_for(endpoints, lambda s: bool(records(s)))
         second.close()
     finally:

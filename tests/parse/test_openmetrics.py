@@ -126,6 +126,19 @@ def test_a_series_that_is_new_began_in_the_interval_and_one_that_stands_gives_no
     assert stages(one, one) == []
 
 
+def test_a_series_that_was_away_for_a_scrape_goes_on_where_it_was() -> None:
+    assert stages(scrape(10, 20.0), "other 1\n", scrape(12, 26.0)) == [{"request": 3000.0}]
+
+
+def test_a_series_that_came_back_lower_started_again() -> None:
+    deltas = MetricDeltas()
+    for text in (scrape(10, 20.0), "other 1\n"):
+        deltas.update(text)
+    reading = deltas.update(scrape(1, 0.25))
+    assert [interval.stages for interval in reading.intervals] == [(("request", 250.0),)]
+    assert reading.notes == ("counters of the metrics endpoint started again (1 series)",)
+
+
 def test_labels_make_the_class_but_for_those_that_say_where() -> None:
     labels = 'engine="0",instance="h:1",method="POST",model_name="llama"'
     deltas = MetricDeltas()
