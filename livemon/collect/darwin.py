@@ -14,11 +14,11 @@ import struct
 from collections.abc import Sequence
 
 from livemon.collect.portable_ledger import ClassValues, Ledger, RawThread
-from livemon.collect.portable_processes import PortableProcesses
+from livemon.collect.portable_sampler import LedgerSampler
 from livemon.collect.threads import SamplingOptions
 from livemon.model.errors import TargetError
 from livemon.model.facts import Capability, Cpu, Topology
-from livemon.model.samples import UNKNOWN, Note, Sample
+from livemon.model.samples import UNKNOWN
 from livemon.parse.procfs import printable
 
 LIBRARY = "/usr/lib/libSystem.B.dylib"
@@ -95,6 +95,9 @@ class LibProc:
         for level in range(levels):
             instructions, cycles, user, system, _ = _LEVEL.unpack_from(data, _HEADER.size + level * _LEVEL.size)
             rows.append(((user + system) * self._numer // self._denom, cycles, instructions))
+        if any(cpu_ns for cpu_ns, _, _ in rows) and not any(cycles for _, cycles, _ in rows):
+            # What ran took cycles: this Mac (a virtual one, say) counts none.
+            rows = [(cpu_ns, UNKNOWN, UNKNOWN) for cpu_ns, _, _ in rows]
         rows += [(UNKNOWN, UNKNOWN, UNKNOWN)] * (len(self.levels) - levels)
         return tuple(rows)
 
@@ -174,7 +177,7 @@ def capabilities(library: str = LIBRARY) -> tuple[Capability, ...]:
     )
 
 
-class DarwinSampler:
+class DarwinSampler(LedgerSampler):
     """A ``ThreadSampler`` over libproc.
 
     Raises:
@@ -183,49 +186,21 @@ class DarwinSampler:
 
     def __init__(self, pids: Sequence[int], *, options: SamplingOptions, library: str = LIBRARY) -> None:
         self._lib = LibProc(library)
-        self._processes = PortableProcesses(
-            pids, follow_children=options.follow_children, include_self=options.include_self
-        )
         self._has_counters = options.counters and bool(self._lib.levels)
-        self._ledger = Ledger(class_names(self._lib.levels) if self._has_counters else (), reuses_ids=False)
-        self._denied: set[int] = set()
-        self.capabilities: tuple[Capability, ...] = capabilities(library)
+        super().__init__(
+            pids,
+            options=options,
+            ledger=Ledger(class_names(self._lib.levels) if self._has_counters else (), reuses_ids=False),
+            capabilities=capabilities(library),
+            rights="run livemon as its user or with sudo",
+        )
 
-    @property
-    def is_anything_alive(self) -> bool:
-        """Whether any process of the target still runs."""
-        return self._processes.is_anything_alive
+    def _threads(self, pid: int) -> list[RawThread]:
+        return [thread for tid in self._lib.thread_ids(pid) if (thread := self._read(pid, tid)) is not None]
 
-    def add_process(self, pid: int) -> None:
-        """Sample this process too; see ``ThreadSampler.add_process``."""
-        self._processes.add(pid)
-
-    def switch_counters(self, on: bool) -> None:
-        """The kernel keeps them anyway, at no cost to the target: nothing to switch."""
-
-    def close(self) -> None:
-        """Nothing is kept open."""
-
-    def sample(self, now_ns: int, *, keyframe: bool = False, late_ns: int = 0) -> list[Sample]:
-        """One tick; see ``ThreadSampler.sample``."""
-        out = self._processes.poll(now_ns)
-        threads: list[RawThread] = []
-        for pid in self._processes.pids:
-            try:
-                tids = self._lib.thread_ids(pid)
-            except OSError as error:
-                if isinstance(error, PermissionError) and pid not in self._denied:
-                    self._denied.add(pid)
-                    text = f"the threads of process {pid} may not be read ({error.strerror})"
-                    out.append(Note(now_ns, "warning", text, "run livemon as its user or with sudo"))
-                continue
-            threads += [thread for tid in tids if (thread := self._read(pid, tid)) is not None]
-        names = {}
-        for thread in self._ledger.unnamed(threads):
-            info = self._lib.thread_info(thread.pid, thread.tid)
-            names[thread.pid, thread.tid] = info[1] if info else ""
-        facts = self._processes.facts()
-        return out + self._ledger.tick(now_ns, threads, names, facts, keyframe=keyframe, late_ns=late_ns)
+    def _name(self, thread: RawThread) -> str:
+        info = self._lib.thread_info(thread.pid, thread.tid)
+        return info[1] if info else ""
 
     def _read(self, pid: int, tid: int) -> RawThread | None:
         """A thread's counters, or its CPU time alone; ``None`` if it ended in between."""

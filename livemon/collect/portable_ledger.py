@@ -10,6 +10,8 @@ from livemon.model.samples import UNKNOWN, ClassColumns, Sample, ThreadGone, Thr
 
 ClassValues = tuple[int, int, int]
 """CPU ns, cycles, instructions; ``UNKNOWN`` where not measured."""
+_NAMED_BY_NS = 700_000_000
+"""Threads name themselves after they start: a new one's name is read again after this time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,9 @@ class RawThread:
 class _Known:
     index: int
     reading: RawThread
+    name: str
+    look_again_ns: int | None
+    """When its name is to be read once more."""
 
 
 class Ledger:
@@ -43,9 +48,9 @@ class Ledger:
         self._next_index = 0
         self._is_first = True
 
-    def unnamed(self, threads: Sequence[RawThread]) -> list[RawThread]:
-        """Those that have no ``ThreadInfo`` yet: the only ones whose name must be read."""
-        return [thread for thread in threads if self._is_new(thread)]
+    def unnamed(self, threads: Sequence[RawThread], now_ns: int) -> list[RawThread]:
+        """The only ones whose name must be read: those that are new, and once more those that were new a while ago."""
+        return [thread for thread in threads if self._is_new(thread) or self._is_due(thread, now_ns)]
 
     def tick(
         self,
@@ -62,7 +67,7 @@ class Ledger:
         Args:
             now_ns: The time.
             threads: Every live thread.
-            names: Names of the threads that are new.
+            names: Names of the ``unnamed`` threads.
             processes: By pid: name, and whether it is livemon itself.
             keyframe: List every thread.
             late_ns: How late the tick is.
@@ -79,30 +84,31 @@ class Ledger:
             if self._is_new(thread):
                 if key in self._known:  # its number is another thread's now: CPU time went back
                     out.append(ThreadGone(now_ns, self._known.pop(key).index))
-                process, is_self = processes.get(thread.pid, ("", False))
-                self._known[key] = _Known(self._next_index, thread)
+                known = _Known(self._next_index, thread, names.get(key, ""), now_ns + _NAMED_BY_NS)
+                self._known[key] = known
                 self._next_index += 1
-                out.append(
-                    ThreadInfo(
-                        now_ns,
-                        self._known[key].index,
-                        thread.pid,
-                        thread.tid,
-                        names.get(key, "") or process,
-                        process=process,
-                        is_self=is_self,
-                    )
-                )
-                listed.append(self._known[key])
-            elif keyframe or self._known[key].reading != thread:
-                self._known[key].reading = thread
-                listed.append(self._known[key])
+                out.append(_info(known, now_ns, processes))
+                listed.append(known)
+                continue
+            known = self._known[key]
+            if self._is_due(thread, now_ns):
+                known.look_again_ns = None
+                if names.get(key, known.name) != known.name:
+                    known.name = names[key]
+                    out.append(_info(known, now_ns, processes))
+            if keyframe or known.reading != thread:
+                known.reading = thread
+                listed.append(known)
         out.append(self._tick(now_ns, listed, keyframe, late_ns))
         return out
 
     def _is_new(self, thread: RawThread) -> bool:
         known = self._known.get((thread.pid, thread.tid))
         return known is None or (self._reuses_ids and thread.cpu_ns < known.reading.cpu_ns)
+
+    def _is_due(self, thread: RawThread, now_ns: int) -> bool:
+        known = self._known.get((thread.pid, thread.tid))
+        return known is not None and known.look_again_ns is not None and now_ns >= known.look_again_ns
 
     def _tick(self, now_ns: int, listed: Sequence[_Known], keyframe: bool, late_ns: int) -> ThreadTick:
         unknown = array("q", [UNKNOWN]) * len(listed)
@@ -127,3 +133,10 @@ class Ledger:
             cycles=array("q", [row[1] for row in rows]),
             instructions=array("q", [row[2] for row in rows]),
         )
+
+
+def _info(known: _Known, now_ns: int, processes: Mapping[int, tuple[str, bool]]) -> ThreadInfo:
+    thread = known.reading
+    process, is_self = processes.get(thread.pid, ("", False))
+    name = known.name or process
+    return ThreadInfo(now_ns, known.index, thread.pid, thread.tid, name, process=process, is_self=is_self)

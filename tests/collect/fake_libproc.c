@@ -23,7 +23,7 @@ _Static_assert(sizeof(struct proc_threadinfo) == 112, "112 bytes");
 _Static_assert(offsetof(struct proc_threadinfo, pth_name) == 48, "name at 48");
 
 /* What the tests set. */
-int fake_levels = 2, fake_threads = 3, fake_pid = 0, fake_short = 0, fake_denied = 0, fake_fail_tid = 0, fake_calls = 0;
+int fake_levels = 2, fake_threads = 3, fake_pid = 0, fake_short = 0, fake_denied = 0, fake_fail_tid = 0, fake_calls = 0, fake_renamed = 0, fake_uncounted = 0;
 uint64_t fake_base = 1;
 
 int proc_pidinfo(int pid, int flavor, uint64_t arg, void *buffer, int size) {
@@ -49,6 +49,7 @@ int proc_pidinfo(int pid, int flavor, uint64_t arg, void *buffer, int size) {
         for (int level = 0; level < fake_levels; level++) {
             uint64_t k = fake_base * (uint64_t)(level + 1) * (i + 1);
             c->ptc_counts[level] = (struct proc_threadcounts_data){4000 * k, 1000 * k, 20 * k, 4 * k, 7};
+            if (fake_uncounted) c->ptc_counts[level].ptcd_instructions = c->ptc_counts[level].ptcd_cycles = 0;
         }
         return fake_short ? need - 40 : need;
     }
@@ -58,7 +59,7 @@ int proc_pidinfo(int pid, int flavor, uint64_t arg, void *buffer, int size) {
         memset(t, 0, sizeof *t);
         t->pth_user_time = 5000 * (i + 1);
         t->pth_system_time = 50;
-        strcpy(t->pth_name, i == 1 ? "com.apple.\033[31m" : i == 2 ? "" : "main");
+        strcpy(t->pth_name, i == 1 ? "com.apple.\033[31m" : i == 2 ? "" : fake_renamed ? "worker-0" : "main");
         return (int)sizeof *t;
     }
     errno = EINVAL;

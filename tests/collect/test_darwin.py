@@ -77,6 +77,26 @@ def test_a_short_answer_leaves_the_missing_level_unknown(library: str) -> None:
     assert counts[1] == (UNKNOWN, UNKNOWN, UNKNOWN)
 
 
+def test_a_mac_that_counts_nothing_gives_times_and_unknown_counts_never_zero(library: str) -> None:
+    put(library, "fake_pid", 7)
+    put(library, "fake_uncounted", 1)
+    assert LibProc(library).counts(7, FIRST) == ((1000, UNKNOWN, UNKNOWN), (2000, UNKNOWN, UNKNOWN))
+    tick = tick_of(sampler(library).sample(1))
+    assert list(tick.cpu_ns) == [3000, 6000, 9000]
+    assert set(tick.classes[0].cycles) == {UNKNOWN}
+
+
+def test_a_thread_that_names_itself_after_its_start_gets_that_name_within_a_second(library: str) -> None:
+    run = sampler(library)
+    assert next(s.name for s in run.sample(1) if isinstance(s, ThreadInfo)) == "main"
+    put(library, "fake_renamed", 1)
+    assert not [s for s in run.sample(100_000_000) if isinstance(s, ThreadInfo)]
+    (info,) = [s for s in run.sample(900_000_000) if isinstance(s, ThreadInfo)]
+    assert (info.index, info.tid, info.name) == (0, FIRST, "worker-0")
+    put(library, "fake_renamed", 0)
+    assert not [s for s in run.sample(5_000_000_000) if isinstance(s, ThreadInfo)]  # one more look, not one a tick
+
+
 def test_a_failed_read_is_none_and_a_dead_process_an_error(library: str) -> None:
     put(library, "fake_pid", 7)
     lib = LibProc(library)
