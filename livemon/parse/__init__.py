@@ -3,7 +3,7 @@
 Timing output goes through these, in this order:
 
 - ``stream``      the public face: bytes in, records out, everything else counted.
-- ``bulk``, ``template``   whole blocks of lines of a known shape as columns.
+- ``bulk``, ``template``   whole blocks of lines of a known shape as columns; ``fewlines``: a few lines of one.
 - ``linewise``, ``lines``, ``unwrap``   line by line: assembled, taken out of what others wrapped it in.
 - ``rules``       which reader is asked when: ``patterns``, ``spans``, ``tagged``, ``presets`` (interprets
   the table in ``formats*``), ``jsonlines``, ``keyvalue``, ``declared``, ``labels``.

@@ -20,17 +20,47 @@ _MAX_REFUSED: Final = 4096
 _MAX_LINE: Final = 4096
 
 
+class Shapes:
+    """What the shapes of a stream's lines mean, learnt from lines that were read the long way.
+
+    Args:
+        stream: Knows which names are recorded as they are.
+    """
+
+    def __init__(self, stream: LineReader) -> None:
+        self._stream = stream
+        self.known: dict[bytes, Template] = {}
+        self._refused: set[bytes] = set()
+
+    def may_learn(self, text: bytes, shape: bytes) -> bool:
+        """Whether a line is worth reading for its shape."""
+        return b"_timing" in shape and shape not in self._refused and len(text) <= _MAX_LINE
+
+    def learn(self, text: bytes, shape: bytes, records: list[ParsedRecord]) -> Template | None:
+        """Take in a line and what was read in it; its template, if it is plain enough."""
+        if not self.may_learn(text, shape):
+            return None
+        if len(records) == 1 and len(self.known) < _MAX_TEMPLATES and self._stream.is_settled(records[0]):
+            template = Template.of(text, records[0])
+            if template is not None:
+                self.known[shape] = template
+                return template
+        if len(self._refused) < _MAX_REFUSED:
+            self._refused.add(shape)
+        return None
+
+
 class BulkReader:
     """Reads a stream's bytes in bulk.
 
     Args:
         stream: Takes what can't be read in bulk, and all counts.
+        shapes: The shapes that the stream's lines had so far.
     """
 
-    def __init__(self, stream: LineReader) -> None:
+    def __init__(self, stream: LineReader, shapes: Shapes) -> None:
         self._stream = stream
-        self._templates: dict[bytes, Template] = {}
-        self._refused: set[bytes] = set()
+        self._shapes = shapes
         self._last: Template | None = None
 
     def feed(self, data: bytes) -> list[Batch | ParsedRecord]:
@@ -76,7 +106,7 @@ class BulkReader:
     def _read_lines(self, lines: Lines, shapes: list[bytes], start: int, out: list[Batch | ParsedRecord]) -> int:
         """Read lines from ``start`` up to the next line that teaches a new shape; returns where to go on."""
         groups: dict[bytes, list[int]] = {}
-        templates = self._templates
+        templates = self._shapes.known
         slow: list[int] = []
         texts = lines.texts
         end = len(texts)
@@ -96,7 +126,7 @@ class BulkReader:
                     slow = list(range(start, end))
                     groups.clear()
                     break
-                if b"_timing" in shape and shape not in self._refused and len(text) <= _MAX_LINE:
+                if self._shapes.may_learn(text, shape):
                     learning = True
                     end = at + 1
                     break
@@ -115,7 +145,7 @@ class BulkReader:
             block = b"\n".join([texts[i] for i in members]) + b"\n"
             batch = None
             if len(block) <= _MAX_LINE * len(members):
-                batch = self._templates[shape].read(block, [lines.line + 1 + i for i in members])
+                batch = self._shapes.known[shape].read(block, [lines.line + 1 + i for i in members])
             if batch is None:
                 slow.extend(members)
                 refused = True
@@ -151,15 +181,7 @@ class BulkReader:
             records = stream.read_line(lines.texts[at])
             out.extend(records)
             if learning and at == end - 1:
-                self._learn(lines.texts[at], records if stream.stats.malformed == malformed else [])
+                text = lines.texts[at]
+                found_in_it = records if stream.stats.malformed == malformed else []
+                self._shapes.learn(text, text.translate(None, DIGITS), found_in_it)
         stream.move_to(lines.line + end, lines.offset_of(end))
-
-    def _learn(self, line: bytes, records: list[ParsedRecord]) -> None:
-        shape = line.translate(None, DIGITS)
-        if len(records) == 1 and len(self._templates) < _MAX_TEMPLATES and self._stream.is_settled(records[0]):
-            template = Template.of(line, records[0])
-            if template is not None:
-                self._templates[shape] = template
-                return
-        if len(self._refused) < _MAX_REFUSED:
-            self._refused.add(shape)

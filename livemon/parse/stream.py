@@ -2,8 +2,8 @@
 
 The same bytes give the same records however they are cut into chunks. Nothing is read from a file
 or a clock here: the caller moves bytes, and says (``calendar.reference_ns``) when "now" is, for stamps
-that lack their year. Big pieces are read in bulk (``bulk``), small ones line by line (``linewise``),
-with the same outcome.
+that lack their year. Big pieces are read in bulk (``bulk``), small ones line by line (``fewlines``,
+``linewise``), with the same outcome.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import Final
 
-from livemon.parse.bulk import BulkReader
+from livemon.parse.bulk import BulkReader, Shapes
+from livemon.parse.fewlines import FewLines
 from livemon.parse.linewise import LineReader
 from livemon.parse.options import ParseOptions
 from livemon.parse.record import ParsedRecord, ParseStats
@@ -33,7 +34,9 @@ class TimingStream:
 
     def __init__(self, options: ParseOptions, *, offset: int = 0, line: int = 0) -> None:
         self._lines = LineReader(options, offset=offset, line=line)
-        self._bulk = BulkReader(self._lines)
+        shapes = Shapes(self._lines)
+        self._bulk = BulkReader(self._lines, shapes)
+        self._few = FewLines(self._lines, shapes)
 
     @property
     def stats(self) -> ParseStats:
@@ -53,7 +56,7 @@ class TimingStream:
     def feed(self, data: bytes) -> list[ParsedRecord]:
         """Take the next bytes; records of the lines they terminate, in order."""
         if len(data) < _BULK_BYTES:
-            return self._lines.feed(data)
+            return self._few.feed(data)
         items = self._bulk.feed(data)
         records: list[ParsedRecord] = []
         for item in items:
