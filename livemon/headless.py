@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import signal
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -132,8 +133,7 @@ class Headless:
             self._alive.discard(event.pid)
             if not self._alive:
                 at = self._times().text(event.arrival_ns)
-                how = event.event if event.exit_status is None else f"exited with {event.exit_status}"
-                self._outcome.target_end = f"{event.name} (pid {event.pid}) {how} at {at}"
+                self._outcome.target_end = f"{event.name} (pid {event.pid}) {_how_it_ended(event)} at {at}"
 
     def _judgement(self) -> Judgement:
         """What the sentences and objects of findings need to know of the session."""
@@ -184,6 +184,17 @@ class Headless:
         if outcome.malformed:
             text += f", {outcome.malformed:,} malformed"
         print(text, file=self._messages, flush=True)
+
+
+def _how_it_ended(event: TargetEvent) -> str:
+    status = event.exit_status
+    if status is None:
+        return event.event
+    if status >= 0:
+        return f"exited with {status}"
+    with contextlib.suppress(ValueError):
+        return f"was ended by {signal.Signals(-status).name}"
+    return f"was ended by signal {-status}"
 
 
 def _plural(word: str, count: int) -> str:

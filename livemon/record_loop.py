@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 GRACE_NS = 400_000_000
 """Logs are read on for so long after the target has ended: its last lines come late."""
+STATUS_NS = 3_000_000_000
+"""So long the exit status of a command is waited for: only its parent knows it."""
 FOLLOW_NAMES_S = 2
 STALLED_NS = 2_000_000_000
 """A tick later than this is told as a gap of its own."""
@@ -332,10 +334,14 @@ class Recorder:
                 self._gone_ns = None
             elif self._gone_ns is None:
                 self._gone_ns = now_ns
-            elif now_ns - self._gone_ns >= GRACE_NS:
+            elif now_ns - self._gone_ns >= (STATUS_NS if self._awaits_status else GRACE_NS):
                 self.end_reason = "the target has ended"
         elif self._config.logs and not self._config.metrics_urls and not self._logs.logs.has_anything_to_come:
             self.end_reason = "the input has ended"
+
+    @property
+    def _awaits_status(self) -> bool:
+        return self._child_end is not None and self._child_status is None
 
     def _summary_notes(self) -> list[Sample]:
         """What the person must know who finds nothing in the session."""

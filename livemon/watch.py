@@ -186,9 +186,10 @@ class _Watching:
         if outcome.is_empty:
             say("nothing could be observed")
             self._was_nothing = not outcome.lines
-            return EXIT_TARGET
         if outcome.target_end and not self._is_time_over:
             say(f"{outcome.target_end}")
+            return EXIT_TARGET
+        if outcome.is_empty:
             return EXIT_TARGET
         return EXIT_OK
 

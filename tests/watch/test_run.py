@@ -4,6 +4,8 @@ import signal
 import sys
 from pathlib import Path
 
+import pytest
+
 from livemon.model.samples import LogStream, TargetEvent, ThreadTick, TimingRecord
 from tests.watch.processes import TARGET, children, is_running, livemon, of_type, run_livemon, samples_of, wait_for
 
@@ -36,6 +38,15 @@ def test_a_command_that_dies_of_a_signal_gives_the_shells_status(tmp_path: Path)
         "run", "--headless", "--", sys.executable, "-c", "import os; os.kill(os.getpid(), 9)", state=tmp_path
     )
     assert code == 137, err
+
+
+@pytest.mark.parametrize(
+    ("code", "how"), [("raise SystemExit(5)", "exited with 5"), ("import os; os.kill(os.getpid(), 9)", "SIGKILL")]
+)
+def test_how_a_command_ended_is_said_also_when_it_printed_nothing(tmp_path: Path, code: str, how: str) -> None:
+    _, _, err = run_livemon("run", "--headless", "--", sys.executable, "-c", code, state=tmp_path)
+    (line,) = [line for line in err.splitlines() if "(pid " in line]
+    assert how in line
 
 
 def test_both_standard_output_and_error_are_read(tmp_path: Path) -> None:
