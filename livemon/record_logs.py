@@ -256,7 +256,10 @@ class LogReader:
 
     def nothing_read(self, now_ns: int) -> list[Sample]:
         """At the end: a note for each log that gave no record and was not told of yet."""
-        out: list[Sample] = []
+        hint = "check the pattern; quotes keep the shell from reading it"
+        out: list[Sample] = [
+            Note(now_ns, "warning", f"{pattern} never matched a file", hint) for pattern in self.logs.unmatched
+        ]
         for index, stream in self._streams.items():
             counts = stream.counts()
             if index in self._missing:

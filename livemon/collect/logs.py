@@ -59,6 +59,8 @@ class LogSet:
         self._tails: list[Tail | PipeTail] = []
         self._opened: list[tuple[int, LogEvent]] = []
         self._globs = [request for request in requests if request.fd is None and is_glob(request.path)]
+        self._unmatched = {request.path: None for request in self._globs}
+        """Patterns that matched nothing so far."""
         self._paths: set[str] = set()
         self._scanned_ns: int | None = None
         self._has_told_limit = False
@@ -88,6 +90,11 @@ class LogSet:
     def backlog_bytes(self) -> int:
         """How far behind reading is, over all files."""
         return sum(tail.backlog_bytes for tail in self._tails if isinstance(tail, Tail))
+
+    @property
+    def unmatched(self) -> tuple[str, ...]:
+        """Patterns that have never matched a file."""
+        return tuple(self._unmatched)
 
     def is_there(self, stream: int) -> bool:
         """Whether there is anything behind a stream: false for a file that does not exist (yet)."""
@@ -145,6 +152,7 @@ class LogSet:
     def _scan(self, *, is_first: bool) -> None:
         for request in self._globs:
             for path in sorted(glob.glob(request.path, recursive=True)):  # noqa: PTH207 - absolute patterns too
+                self._unmatched.pop(request.path, None)
                 absolute = os.path.abspath(path)  # noqa: PTH100
                 if absolute in self._paths:
                     continue

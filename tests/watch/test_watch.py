@@ -273,6 +273,15 @@ def test_a_log_that_never_came_is_said(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("livemon/*.livemon*"))  # nothing was observed: nothing is kept
 
 
+def test_a_pattern_that_never_matched_is_said(tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_text("hello\n")
+    patterns = ["--log", str(tmp_path / "*.txt"), "--log", str(tmp_path / "*.log")]
+    status, _, err = run_livemon("watch", "--headless", "--duration", "0.5", *patterns, state=tmp_path)
+    assert status == 3
+    assert f"{tmp_path}/*.txt never matched a file" in err
+    assert f"{tmp_path}/*.log never" not in err
+
+
 def test_a_flood_is_skipped_in_counted_lines_and_ticks_go_on(tmp_path: Path) -> None:
     """Far more than can be read: nothing is lost in silence."""
     log, session = tmp_path / "log", tmp_path / "s.livemon"
