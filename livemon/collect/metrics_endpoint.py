@@ -237,7 +237,8 @@ class _Follower:
         if not reading.durations and not self._has_warned:
             self._has_warned = True
             text = f"{self._endpoint.shown}: {reading.lines} lines, none is a histogram or summary of a duration"
-            out.append(Note(now_ns, "warning", text, "durations are told by names such as …_seconds, …_milliseconds"))
+            hint = "names such as …_seconds or …_ms tell durations; --unit NAME=s says it of one whose name does not"
+            out.append(Note(now_ns, "warning", text, hint))
         if reading.left_out:
             out.append(Lost(now_ns, f"log:{self._endpoint.shown}", reading.left_out, "series", "too many series"))
         interval = () if self._last_ns is None else (("interval_s", f"{(t_ns - self._last_ns) / 1e9:.3f}"),)

@@ -49,7 +49,7 @@ def add_parse_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=ms|s|us|ns",
         action="append",
         default=[],
-        help="unit of a bare number; NAME '*' for all of them",
+        help="unit of a bare number (NAME '*' for all of them), or of a --metrics family whose name has none",
     )
     group.add_argument("--labels", action="store_true", help="also read prose: 'label: 1.2 ms', 'X took 1.2 ms'")
     group.add_argument(

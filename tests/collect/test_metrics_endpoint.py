@@ -227,6 +227,7 @@ def test_an_endpoint_without_durations_says_what_it_looked_for() -> None:
         endpoints.close()
     assert len(notes(seen)) == 1
     assert "none is a histogram or summary of a duration" in notes(seen)[0]
+    assert "--unit NAME=s" in next(s.remedy for s in seen if isinstance(s, Note) and s.text == notes(seen)[0])
 
 
 def test_binary_and_endless_answers_are_refused() -> None:

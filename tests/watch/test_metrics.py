@@ -42,6 +42,29 @@ def test_an_endpoint_is_a_source(tmp_path: Path, endpoint: tuple[str, Histogram]
     assert [stream.kind for stream in of_type(samples_of(session), LogStream)] == ["metrics"]
 
 
+def test_a_family_whose_name_has_no_unit_is_read_with_the_one_that_is_given(tmp_path: Path) -> None:
+    registry = CollectorRegistry()
+    histogram = Histogram("decode_step", "Decode steps, in ms.", registry=registry)
+    server, thread = start_http_server(0, addr="127.0.0.1", registry=registry)
+    session = tmp_path / "s.livemon"
+    url = f"http://127.0.0.1:{server.server_port}/metrics"
+    chosen = ["--metrics", url, "--unit", "decode_step=ms", "--record", str(session)]
+    with livemon("watch", "--headless", *chosen, state=tmp_path) as monitor:
+
+        def has_records() -> list[TimingRecord]:
+            histogram.observe(12.5)
+            return of_type(samples_of(session), TimingRecord)
+
+        record = wait_for(has_records)[0]
+        monitor.send_signal(signal.SIGINT)
+        assert monitor.wait(30) == 130
+    server.shutdown()
+    server.server_close()
+    thread.join()
+    assert [name for name, _ in record.stages] == ["decode_step"]
+    assert record.stages[0][1] == pytest.approx(12.5)
+
+
 def test_what_is_seen_can_be_scraped(tmp_path: Path) -> None:
     command = ["--", sys.executable, "-c", TARGET, str(tmp_path / "stop"), "0"]
     with livemon(
