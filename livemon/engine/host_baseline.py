@@ -45,14 +45,17 @@ def _smoothed(hist: Floats, sigma: float) -> Floats:
     scale = weights[0] + 2 * sum(weights[1:])
     out = hist * (weights[0] / scale)
     for k in range(1, reach + 1):
-        out[:, k:] += hist[:, :-k] * (weights[k] / scale)
-        out[:, :-k] += hist[:, k:] * (weights[k] / scale)
+        part = hist * (weights[k] / scale)
+        out[:, k:] += part[:, :-k]
+        out[:, :-k] += part[:, k:]
     return out
 
 
 def _around(p: Floats) -> Floats:
     """Sum over each bin and two on either side."""
-    running = np.cumsum(np.pad(p, ((0, 0), (3, 2))), axis=1)
+    padded = np.zeros((len(p), p.shape[1] + 5))
+    padded[:, 3:-2] = p
+    running: Floats = padded.cumsum(axis=1)
     return running[:, 5:] - running[:, :-5]
 
 
@@ -78,6 +81,8 @@ class KindBaseline:
         self.hosts = hosts
         self.columns = columns
         self.clip = CLIP if hosts >= 3 else CLIP_ALONE
+        self._hosts: Ints = np.arange(hosts)
+        self._flat: Ints = np.arange(columns) * COARSE_BINS
         self.reset()
 
     def reset(self) -> None:
@@ -118,7 +123,7 @@ class KindBaseline:
         if not n:
             return
         coarse = fine // PER_COARSE
-        flat = coarse + np.arange(self.columns) * COARSE_BINS
+        flat = coarse + self._flat
         self._hist += np.bincount(flat.ravel(), minlength=self._hist.size).reshape(self._hist.shape)
         self.weight += n
         self.learned += n
@@ -147,7 +152,7 @@ class KindBaseline:
         eps = _EPS + 1.0 / (self.weight + 10.0)
         floor = eps / COARSE_BINS
         p0 = (1.0 - eps) * _smoothed(hist / total[: self.hosts], sigma) + floor
-        log0 = np.log(p0)
+        log0, log_floor = np.log(p0), float(np.log(np.full(1, floor))[0])
         bins = np.arange(COARSE_BINS)
         seen = hist > 1e-3
         top = np.where(seen.any(axis=1), COARSE_BINS - 1 - seen[:, ::-1].argmax(axis=1), COARSE_BINS)
@@ -156,14 +161,19 @@ class KindBaseline:
         above = bins > (self.median[: self.hosts] / PER_COARSE + _MODE_ABOVE)[:, None]
         is_mode = above & (_around(p0) >= _MODE_PART)
         for way, shifts in enumerate(SHIFTS):
-            p1 = sum((_moved(p0, shift, floor) for shift in shifts[1:]), _moved(p0, shifts[0], floor)) / len(shifts)
-            evidence = np.rint((np.log(p1) - log0) * NAT)
+            if len(shifts) == 1:
+                log1 = _moved(log0, shifts[0], log_floor)
+            else:
+                log1 = np.log(
+                    sum([_moved(p0, shift, floor) for shift in shifts[1:]], _moved(p0, shifts[0], floor)) / len(shifts)
+                )
+            evidence = np.rint((log1 - log0) * NAT)
             evidence[beyond] = CLIP
             evidence[:, 0] = 0  # printed as zero: says nothing
             self.slower[:, way] = np.clip(evidence, CLIP_DOWN, CLIP)
             self.alone[:, way] = np.minimum(self.slower[:, way], np.where(is_mode, 0, CLIP_ALONE))
         for way, shift in enumerate(FASTER):
-            evidence = np.rint((np.log(_moved(p0, -shift, floor)) - log0) * NAT)
+            evidence = np.rint((_moved(log0, -shift, log_floor) - log0) * NAT)
             evidence[:, 0] = 0
             self.faster[:, way] = np.clip(evidence, CLIP_DOWN, CLIP_ALONE)
 
@@ -177,10 +187,13 @@ class KindBaseline:
         """
         used = self.used
         coarse = fine[:, : self.hosts] // PER_COARSE
-        stages = self.slower[np.arange(self.hosts), :, coarse]
-        unit = _median(np.moveaxis(stages[:, used], 1, 2))
-        ratio = _median(np.rint(fine[:, used] - self.median[used]).astype(np.int64))
-        alone: npt.NDArray[np.int32] = self.alone[np.arange(self.hosts), :, coarse]
+        stages = self.slower[self._hosts, :, coarse]
+        ratios = np.rint(fine[:, : self.hosts] - self.median[: self.hosts]).astype(np.int64)
+        if len(used) < self.hosts:
+            stages, ratios = stages[:, used], ratios[:, used]
+        unit = _median(stages.transpose(0, 2, 1))
+        ratio = _median(ratios)
+        alone: npt.NDArray[np.int32] = self.alone[self._hosts, :, coarse]
         whole: npt.NDArray[np.int32] = np.minimum(unit, self.clip)
         return alone, whole, ratio.astype(np.int64)
 
@@ -188,7 +201,7 @@ class KindBaseline:
         """Evidence that units are faster than the state learned so far, (units, len(FASTER))."""
         used = self.used
         coarse = fine[:, : self.hosts] // PER_COARSE
-        return _median(np.moveaxis(self.faster[np.arange(self.hosts), :, coarse][:, used], 1, 2))
+        return _median(self.faster[self._hosts, :, coarse][:, used].transpose(0, 2, 1))
 
 
 def _median(values: npt.NDArray[Any]) -> npt.NDArray[np.int32]:

@@ -60,7 +60,7 @@ class Cusum:
     def run(self, x: npt.NDArray[np.int32], *things: npt.NDArray[np.bool_]) -> Sums:
         """Work through a batch: x and things are (rows, columns)."""
         rows, columns = x.shape
-        total = np.cumsum(x, axis=0, dtype=np.int64)
+        total = x.cumsum(axis=0, dtype=np.int64)
         total += self.level
         lowest = np.minimum.accumulate(total, axis=0)
         np.minimum(lowest, 0, out=lowest)
@@ -74,7 +74,7 @@ class Cusum:
         number = np.arange(columns)
         counts = []
         for thing, carried in zip(things, self.counts, strict=True):
-            count = np.cumsum(thing, axis=0, dtype=np.int64)
+            count = thing.cumsum(axis=0, dtype=np.int64)
             count -= np.where(goes_on, -carried, count[before, number])
             counts.append(count)
         return Sums(level, first, counts)

@@ -117,8 +117,14 @@ class EvidenceMaker:
 
     def fine(self, kind: int, units: Units, rows: Ints) -> Ints:
         """Fine bins of the watched columns of some units of one kind."""
-        values = units.values[kind][units.row[rows]][:, self.columns[kind]]
-        return np.column_stack([fine_bins(np.column_stack([values, units.wall[rows] / 1e6])), units.size[rows]])
+        columns = self.columns[kind]
+        values = np.empty((len(rows), len(columns) + 1))
+        values[:, : WALL + 1] = units.values[kind][units.row[rows]][:, columns]
+        values[:, WALL + 1] = units.wall[rows] / 1e6
+        fine = np.empty((len(rows), len(columns) + 2), np.int64)
+        fine[:, :SIZE] = fine_bins(values)
+        fine[:, SIZE] = units.size[rows]
+        return fine
 
     def weigh(self, units: Units, tau: Ints, kinds: list[Kind]) -> Block:
         """Rows of evidence for units."""

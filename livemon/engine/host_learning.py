@@ -66,7 +66,7 @@ class RecentLoad:
         first = last - np.array([tick.tick_ns for tick in ticks], np.int64)
         at_work = np.zeros(len(ticks), np.bool_)
         for start, end in self._spans:
-            at_work |= np.searchsorted(start, last) > np.searchsorted(end, first, side="right")
+            at_work |= start.searchsorted(last) > end.searchsorted(first, side="right")
         return at_work.tolist()
 
 
@@ -144,7 +144,8 @@ class Learning:
         numbers, work = numbers[awake], work[:, awake]
         worked = np.bincount(numbers, minlength=names)
         flat = np.zeros(ROWS * names, np.int64)
-        np.add.at(flat, (np.arange(ROWS)[:, None] * names + numbers).ravel(), work.ravel())
+        told = np.flatnonzero(work.any(axis=1))  # without core classes most rows are empty
+        np.add.at(flat, (told[:, None] * names + numbers).ravel(), work[told].ravel())
         sums: Ints = flat.reshape(ROWS, names)
         self._health.learn(sums, worked, cell.units, self._factor)
         self.learned_cells = self.learned_cells * self._factor + 1

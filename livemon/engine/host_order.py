@@ -114,6 +114,14 @@ class LateBursts:
         return held.take(np.argsort(held.end, kind="stable"))
 
 
+def _shifted(values: Ints, first: int) -> Ints:
+    """What came before each value."""
+    before = np.empty_like(values)
+    before[0] = first
+    before[1:] = values[:-1]
+    return before
+
+
 class StateClock:
     """State time, gaps and cold units."""
 
@@ -154,17 +162,17 @@ class StateClock:
             newest = self._stepped(end, newest_before)
         else:
             self._behind = 0
-        before = np.concatenate([[newest_before], newest[:-1]])
-        arrived = np.diff(at, prepend=at[0] if first else self._arrival)
-        moved = np.clip(newest - before, 0, np.maximum(arrived, _JUMP_NS))
-        tau = self.tau + np.cumsum(moved)
+        before = _shifted(newest, newest_before)
+        arrived = at - _shifted(at, int(at[0]) if first else self._arrival)
+        moved = np.minimum(np.maximum(newest - before, 0), np.maximum(arrived, _JUMP_NS))
+        tau = self.tau + moved.cumsum()
         paused = np.minimum(units.start - before, arrived)
         gap = paused > self.gap_ns
         if first:
             gap[0] = True
         self.tau, self._newest, self._arrival = int(tau[-1]), int(newest[-1]), int(at[-1])
         cold = np.zeros(n, np.bool_)
-        for k in np.unique(units.kind).tolist():
+        for k in sorted(set(units.kind.tolist())):
             while len(self._kinds) <= k:
                 self._kinds.append(_KindPace())
             rows = np.flatnonzero(units.kind == k)
@@ -226,8 +234,8 @@ class _KindPace(Pace):
         n = len(start)
         self.units += n
         known = self._end is not None
-        before = np.concatenate([[self._end if self._end is not None else end[0]], end[:-1]])
-        arrived = np.diff(at, prepend=self._at if known else at[0])
+        before = _shifted(end, int(end[0]) if self._end is None else self._end)
+        arrived = at - _shifted(at, self._at if known else int(at[0]))
         woken = np.minimum(start - before, arrived) > self.gap_ns(_COLD_GAP_NS)
         number = np.arange(n)
         last = np.maximum.accumulate(np.where(woken, number, -1))

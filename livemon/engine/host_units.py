@@ -187,7 +187,7 @@ class UnitIntake:
             stages = record.stages
             if not stages:
                 continue
-            names, numbers = zip(*stages, strict=True)
+            names, numbers = zip(*stages)  # noqa: B905 - pairs; told so it takes half as long again
             # Records alike in source, stage names and the fields at the front of the line are of one kind.
             key = (names, record.fields[:front] if front else record.label, record.source, record.stream)
             kind = by_front.get(key)

@@ -166,7 +166,7 @@ class OnsetWatch:
         slow, high = np.empty((2, n, width), np.bool_)
         told = np.empty((n, width), np.bool_)
         evidence[:, :WAYS] = unit
-        evidence[:, WAYS : 2 * WAYS] = np.where(ready[:, None], block.mixed(rows), 0)
+        np.multiply(block.mixed(rows), ready[:, None], out=evidence[:, WAYS : 2 * WAYS])
         evidence[:, 2 * WAYS :] = block.stage[rows]
         np.greater(evidence, 0, out=slow)
         slow[:, WAYS : 2 * WAYS] = slow[:, :WAYS]
@@ -179,7 +179,7 @@ class OnsetWatch:
         opened = sums.level >= self._level
         height = (sums.level * 1024 // self._gate).max(axis=1)
         row, onset = n - 1, None
-        if opened.any():
+        if np.logical_or.reduce(opened, axis=None):
             # A sum stays up for a while after a stretch that was too short: only a slow unit opens an episode.
             opened &= slow & self._conditions(sums, block.tau[rows], clocks, block.arrival[rows])
             opened[:, : 2 * WAYS] &= self._still_slow(slow[:, : 2 * WAYS], sums.counts[0][:, : 2 * WAYS])

@@ -28,7 +28,8 @@ _EDGES = FLOOR_MS * np.exp(np.arange(FINE_BINS - 1) * FINE)
 
 def fine_bins(values_ms: Floats) -> Ints:
     """Fine bin of each duration in ms, same shape; 0: below ``FLOOR_MS``."""
-    return np.searchsorted(_EDGES, values_ms, side="right")
+    bins: Ints = _EDGES.searchsorted(values_ms, side="right")
+    return bins
 
 
 def fine_of_ratio(ratio: float) -> int:

@@ -29,6 +29,8 @@ from livemon.engine.thread_work import (
 )
 from livemon.model.criteria import Causes
 
+_BY_CLASS = slice(E_CPU, F_CYC_CPU + 1)
+"""The rows that are empty without core classes."""
 _KNOWN_TICKS = 5
 _KNOWN_CPU_NS = 3_000_000
 _BUSY_PART = 0.2
@@ -133,18 +135,23 @@ class ThreadHealth:
         work = np.concatenate([work for _, work, _ in ticks], axis=1)
         part = np.repeat([min(max(tick_ns / 1e8, 0.1), 1.0) for *_, tick_ns in ticks], counts)
         cpu = work[CPU]
-        total = work[E_CPU] + work[F_CPU]
         busy = cpu >= c.thread_busy_ms * 1e6
         known = busy & (cpu >= self._least[numbers] * part)
-        # Comparisons with NaN are false: what is not known or not measured has not moved.
-        moved = (work[E_CPU] >= self._most_share[numbers] * total) & (total > 0)
-        fast = work[F_CYC_CPU]
-        moved |= (work[F_CYCLES] <= self._least_rate[numbers] * fast) & (fast >= 0.5 * cpu) & (fast > 0)
-        cycles = work[E_CYCLES] + work[F_CYCLES]
-        moved |= (work[E_INS] + work[F_INS] <= self._least_ipc[numbers] * cycles) & (cycles > 0)
-        moved &= known
         awake = busy if has_units else np.concatenate([is_awake(work, tick_ns) for _, work, tick_ns in ticks])
-        cold = awake & (work[E_CPU] > COLD_SHARE * total)
+        moved, cold = self._by_class(numbers, work) if work[_BY_CLASS].any() else np.zeros((2, len(cpu)), np.bool_)
+        moved &= known
+        cold &= awake
         starts = np.cumsum([0, *counts[:-1]])
         sums = np.add.reduceat(np.stack([known, moved, awake, cold]).astype(np.int64), starts, axis=1)
         return [Vote(*row) for row in sums.T.tolist()]
+
+    def _by_class(self, numbers: Ints, work: Ints) -> tuple[Flags, Flags]:
+        """Which entries have left their healthy state, and which ran on efficiency cores almost alone."""
+        total = work[E_CPU] + work[F_CPU]
+        # Comparisons with NaN are false: what is not known or not measured has not moved.
+        moved = (work[E_CPU] >= self._most_share[numbers] * total) & (total > 0)
+        fast = work[F_CYC_CPU]
+        moved |= (work[F_CYCLES] <= self._least_rate[numbers] * fast) & (fast >= 0.5 * work[CPU]) & (fast > 0)
+        cycles = work[E_CYCLES] + work[F_CYCLES]
+        moved |= (work[E_INS] + work[F_INS] <= self._least_ipc[numbers] * cycles) & (cycles > 0)
+        return moved, work[E_CPU] > COLD_SHARE * total

@@ -37,6 +37,8 @@ class TransitionStudy:
     def __init__(self, criteria: Criteria) -> None:
         self._criteria = criteria
         self._units: deque[tuple[int, Units, Block, dict[int, float]]] = deque()
+        self._rows = 0
+        """In ``_units``."""
         self._ticks: deque[TickWork] = deque()
         self._open: list[TransitionWindow] = []
         self._done: deque[tuple[Transition, WindowFigures]] = deque(maxlen=MOST)
@@ -62,6 +64,7 @@ class TransitionStudy:
         for window in self._open:
             window.add_units(units, block, self.kinds, window.t0_ns - REACH_NS, healthy_ms)
         self._units.append((int(block.arrival[-1]), units, block, healthy_ms))
+        self._rows += len(units)
 
     def add_tick(self, tick: TickWork) -> None:
         """One tick's work."""
@@ -71,9 +74,8 @@ class TransitionStudy:
 
     def new_cell(self, now_ns: int) -> None:
         """A second is over: close windows whose horizon has passed, let go of old units."""
-        rows = sum(len(units) for _, units, _, _ in self._units)
-        while self._units and (self._units[0][0] < now_ns - 2 * REACH_NS or rows > _MOST_UNITS):
-            rows -= len(self._units.popleft()[1])
+        while self._units and (self._units[0][0] < now_ns - 2 * REACH_NS or self._rows > _MOST_UNITS):
+            self._rows -= len(self._units.popleft()[1])
         while self._ticks and self._ticks[0].arrival_ns < now_ns - 2 * REACH_NS:
             self._ticks.popleft()
         for window in [w for w in self._open if w.end_ns + _GRACE_NS < now_ns]:

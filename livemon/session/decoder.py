@@ -30,8 +30,9 @@ from livemon.session.batch import (
     keys_of,
 )
 from livemon.session.columns import ColumnError
-from livemon.session.timing_records import timing_records
+from livemon.session.timing_records import timing_records, unfrozen
 
+_UnfrozenTick = unfrozen(ThreadTick)
 _NUMPY_FROM = 2000
 """Entries of a batch from which on numpy is faster."""
 
@@ -107,28 +108,43 @@ def _thread_ticks(ticks: Ticks, chain: Chain) -> Iterator[Sample]:
     columns = _add_up(ticks, chain)
     chain.tick_ns = ticks.arrival[-1]
     index = array("q", ticks.index)
-    base = [columns[name] for name in BASE_COLUMNS]
+    cpu_ns, run_delay_ns, slices, last_cpu = [columns[name] for name in BASE_COLUMNS]
     at = dict.fromkeys(columns, 0)
     start = 0
     for shape, arrival, late, count in zip(ticks.shape_of, ticks.arrival, ticks.late, ticks.count, strict=True):
         is_keyframe, classes = ticks.shapes[shape]
+        mine = slice(start, start + count)
+        tick: Any = _UnfrozenTick(
+            arrival,
+            index[mine],
+            cpu_ns[mine],
+            run_delay_ns[mine],
+            slices[mine],
+            last_cpu[mine],
+            tuple([_class_columns(columns, at, count, *one) for one in classes]) if classes else (),
+            is_keyframe,
+            late,
+        )
+        tick.__class__ = ThreadTick
+        yield tick
+        start += count
 
-        def cut(key: str, count: int = count) -> array[int]:
-            begin = at[key]
-            at[key] = begin + count
-            return columns[key][begin : begin + count]
 
-        end = start + count
-        cpu_ns, run_delay_ns, slices, last_cpu = [column[start:end] for column in base]
-        per_class = []
-        for core_class, flags in classes:
-            class_ns, cycles, instructions = [cut(column_key(core_class, name)) for name in CLASS_COLUMNS]
-            enabled = cut(column_key(core_class, "enabled_ns")) if flags & HAS_ENABLED else None
-            running = cut(column_key(core_class, "running_ns")) if flags & HAS_RUNNING else None
-            per_class.append(ClassColumns(core_class, class_ns, cycles, instructions, enabled, running))
-        mine = index[start:end]
-        yield ThreadTick(arrival, mine, cpu_ns, run_delay_ns, slices, last_cpu, tuple(per_class), is_keyframe, late)
-        start = end
+def _class_columns(
+    columns: dict[str, array[int]], at: dict[str, int], count: int, core_class: str, flags: int
+) -> ClassColumns:
+    """The next tick's columns of a core class; ``at``: how far each column has been read."""
+
+    def cut(name: str) -> array[int]:
+        key = column_key(core_class, name)
+        begin = at[key]
+        at[key] = begin + count
+        return columns[key][begin : begin + count]
+
+    class_ns, cycles, instructions = [cut(name) for name in CLASS_COLUMNS]
+    enabled = cut("enabled_ns") if flags & HAS_ENABLED else None
+    running = cut("running_ns") if flags & HAS_RUNNING else None
+    return ClassColumns(core_class, class_ns, cycles, instructions, enabled, running)
 
 
 def _add_up(ticks: Ticks, chain: Chain) -> dict[str, array[int]]:

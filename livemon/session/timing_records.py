@@ -20,8 +20,13 @@ from livemon.session.batch import (
     TimingShape,
 )
 
-_UnfrozenRecord = make_dataclass("_UnfrozenRecord", [f.name for f in fields(TimingRecord)], slots=True, eq=False)
-"""What a record is filled in as before it becomes one: the same slots, at a third of a frozen class's cost."""
+
+def unfrozen(kind: type) -> type:
+    """What a sample is filled in as before it becomes one: the same slots, at a third of a frozen class's cost."""
+    return make_dataclass(f"_Unfrozen{kind.__name__}", [f.name for f in fields(kind)], slots=True, eq=False)
+
+
+_UnfrozenRecord = unfrozen(TimingRecord)
 
 
 def timing_records(timings: Timings) -> Iterable[TimingRecord]:
