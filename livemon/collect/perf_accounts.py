@@ -19,13 +19,13 @@ _NOTHING = Reading(0, 0, (0, 0))
 
 
 class Account:
-    """One thread on one class; goes on over a re-opening of its group."""
+    """One thread on one class; goes on over a re-opening of its groups."""
 
-    __slots__ = ("cycles", "enabled_ns", "has_instructions", "instructions", "last", "members", "running_ns")
+    __slots__ = ("cycles", "enabled_ns", "groups", "has_instructions", "instructions", "last", "running_ns")
 
     def __init__(self) -> None:
-        self.members: list[int] = []
-        """Descriptors of the group, the leader first; empty while it is not attached."""
+        self.groups: list[list[int]] = []
+        """Descriptors of each group, the leader first; empty while it is not attached."""
         self.has_instructions = True
         self.last = _NOTHING
         self.enabled_ns = 0
@@ -33,9 +33,14 @@ class Account:
         self.cycles = 0
         self.instructions = 0
 
-    def reopen(self, members: list[int], has_instructions: bool) -> None:
-        """A new group counts from 0; what was counted before stays."""
-        self.members = members
+    @property
+    def descriptors(self) -> int:
+        """How many are open."""
+        return sum(map(len, self.groups))
+
+    def reopen(self, groups: list[list[int]], has_instructions: bool) -> None:
+        """New groups count from 0; what was counted before stays."""
+        self.groups = groups
         self.has_instructions = has_instructions
         self.last = _NOTHING
 
@@ -48,6 +53,43 @@ class Account:
         if self.has_instructions:
             self.instructions += reading.values[1] - last.values[1]
         return reading.enabled_ns - last.enabled_ns, running_ns
+
+    def less(self, whole: Reading | None, parts: Sequence[Reading | None]) -> Reading | None:
+        """What is left of a reading without what others counted of it; ``None`` if one of them is missing.
+
+        The groups are read one after the other while the thread runs, so that a difference may seem to
+        go back a little: it stays where it was until it has made up for that.
+        """
+        if whole is None:
+            return None
+        last = self.last
+        running_ns, cycles, instructions = whole.running_ns, whole.values[0], whole.values[-1]
+        for part in parts:
+            if part is None:
+                return None
+            running_ns -= part.running_ns
+            cycles -= part.values[0]
+            instructions -= part.values[-1]
+        return Reading(
+            whole.enabled_ns,
+            max(running_ns, last.running_ns),
+            (max(cycles, last.values[0]), max(instructions, last.values[1])),
+        )
+
+
+def together(readings: Sequence[Reading | None]) -> Reading | None:
+    """The readings of groups on several CPUs as one; ``None`` if one of them is missing."""
+    if len(readings) == 1:
+        return readings[0]
+    enabled_ns = running_ns = cycles = instructions = 0
+    for reading in readings:
+        if reading is None:
+            return None
+        enabled_ns = max(enabled_ns, reading.enabled_ns)
+        running_ns += reading.running_ns
+        cycles += reading.values[0]
+        instructions += reading.values[-1]
+    return Reading(enabled_ns, running_ns, (cycles, instructions))
 
 
 def share_out(accounts: Sequence[Account], deltas: Sequence[tuple[int, int]], likely: int) -> None:
@@ -75,7 +117,7 @@ def class_columns(events: ClassEvents, accounts: Sequence[Account | None]) -> Cl
     """The columns of one class; ``None`` is a thread without counters."""
     return ClassColumns(
         core_class=events.core_class,
-        cpu_ns=array("q", [a.enabled_ns if a and events.is_exclusive else UNKNOWN for a in accounts]),
+        cpu_ns=array("q", [a.enabled_ns if a else UNKNOWN for a in accounts]),
         cycles=array("q", [a.cycles if a else UNKNOWN for a in accounts]),
         instructions=array("q", [a.instructions if a and a.has_instructions else UNKNOWN for a in accounts]),
         enabled_ns=array("q", [a.enabled_ns if a else UNKNOWN for a in accounts]),

@@ -3,6 +3,11 @@
 On a machine with one core PMU the kernel's generic events do. On a hybrid machine a generic event
 belongs to one of the PMUs and reads 0 on the other's cores, so there each PMU gets its own group, by
 the PMU's type and in its own encoding from ``events/`` and ``format/`` in sysfs.
+
+Some classes share a PMU: dense cores with the others of an AMD, low-power E cores with the E cores.
+Then the class of most CPUs is what the PMU counted in all, less what was counted on each CPU of the
+other classes: an event may be bound to a thread and a CPU, and costs nothing on the other CPUs.
+Where these are too many the classes are joined (``P+E``) and not counted: a rate over both says nothing.
 """
 
 from __future__ import annotations
@@ -14,12 +19,14 @@ from pathlib import Path
 from livemon.collect.perf_layer import HW_CYCLES, HW_INSTRUCTIONS, PERF_TYPE_HARDWARE
 from livemon.collect.procfs import read_text
 from livemon.collect.topology import CorePmu, core_pmus
-from livemon.model.facts import Topology
+from livemon.model.facts import Cpu, Topology
 
 _CYCLES = ("cpu-cycles", "cpu_cycles", "cycles")
 _INSTRUCTIONS = ("instructions", "inst_retired", "instructions_retired")
 _KNOWN = (("armv", (0x11, 0x08)), ("cpu_", (0x3C, 0xC0)))
 """Encodings by PMU name where sysfs lists no events: Arm's and Intel's architectural ones."""
+MOST_CPUS_APART = 8
+"""CPUs that are counted one by one to tell classes of one PMU apart; each is a group on every thread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,32 +41,54 @@ class ClassEvents:
     instructions: int
     covers: tuple[str, ...]
     """All classes whose cores it counts."""
-    is_exclusive: bool = True
-    """No other class is counted with it (LP-E with E apart), so that its running time is the class's CPU time."""
+    cpus: tuple[int, ...] = ()
+    """Where its PMU has other classes too: the CPUs on which it is counted, by a group on each."""
+    is_rest: bool = False
+    """Its group counts on all CPUs of the PMU: what the PMU's other classes counted is to be taken off."""
+
+    @property
+    def is_exclusive(self) -> bool:
+        """No other class is counted with it (but LP-E with E), so that its running time is the class's CPU time."""
+        return "+" not in self.core_class
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """A group is opened for each of these: a CPU, or -1 for all."""
+        return self.cpus or (-1,)
 
 
 def class_events(topology: Topology, root: str = "/") -> tuple[ClassEvents, ...]:
     """The groups to open on each thread; empty where the topology lists no CPU."""
     pmus = [pmu for pmu in core_pmus(root) if pmu.cpus]
     if len(pmus) < 2:
-        classes = topology.classes
-        if not classes:
-            return ()
         name = pmus[0].name if pmus else "generic events"
-        joined = classes[0] if len(classes) == 1 else "+".join(classes)
-        return (ClassEvents(joined, name, PERF_TYPE_HARDWARE, HW_CYCLES, HW_INSTRUCTIONS, classes, len(classes) == 1),)
-    groups = []
+        return _of_pmu(name, (PERF_TYPE_HARDWARE, HW_CYCLES, HW_INSTRUCTIONS), topology, topology.cpus)
+    groups: list[ClassEvents] = []
     for pmu in pmus:
-        present = {cpu.core_class for cpu in topology.cpus if cpu.cpu in pmu.cpus}
-        covers = tuple(name for name in topology.classes if name in present)
-        if not covers:
-            continue  # none of its cores is in the target's cpuset
-        # Several efficiency classes count as the fastest of them.
-        is_exclusive = len(covers) == 1 or set(covers) <= set(topology.efficiency_classes)
-        core_class = covers[0] if is_exclusive else "+".join(covers)
-        groups.append(ClassEvents(core_class, pmu.name, *encodings(pmu), covers, is_exclusive))
+        # Without any, none of its cores is in the target's cpuset.
+        groups += _of_pmu(pmu.name, encodings(pmu), topology, [cpu for cpu in topology.cpus if cpu.cpu in pmu.cpus])
     order = {name: rank for rank, name in enumerate(topology.classes)}
     return tuple(sorted(groups, key=lambda group: order.get(group.core_class, len(order))))
+
+
+def _of_pmu(name: str, codes: tuple[int, int, int], topology: Topology, cpus: Sequence[Cpu]) -> tuple[ClassEvents, ...]:
+    """The groups of one PMU: one for each of its classes if these can be told apart."""
+    by_class = {kind: tuple(cpu.cpu for cpu in cpus if cpu.core_class == kind) for kind in topology.classes}
+    by_class = {kind: numbers for kind, numbers in by_class.items() if numbers}
+    if not by_class:
+        return ()
+    classes = tuple(by_class)
+    if len(classes) == 1:
+        return (ClassEvents(classes[0], name, *codes, classes),)
+    largest = max(by_class, key=lambda kind: len(by_class[kind]))
+    if sum(len(numbers) for kind, numbers in by_class.items() if kind != largest) <= MOST_CPUS_APART:
+        return tuple(
+            ClassEvents(kind, name, *codes, (kind,), () if kind == largest else numbers, is_rest=kind == largest)
+            for kind, numbers in by_class.items()
+        )
+    # Several efficiency classes count as the fastest of them.
+    joined = classes[0] if set(classes) <= set(topology.efficiency_classes) else "+".join(classes)
+    return (ClassEvents(joined, name, *codes, classes),)
 
 
 def encodings(pmu: CorePmu) -> tuple[int, int, int]:

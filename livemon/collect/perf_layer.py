@@ -49,8 +49,8 @@ class Reading:
 class PerfLayer(Protocol):
     """The three calls."""
 
-    def open(self, kind: int, config: int, tid: int, leader: int, flags: int) -> int:
-        """Attach a counting event to a thread on whatever CPU it runs; returns a descriptor.
+    def open(self, kind: int, config: int, tid: int, leader: int, flags: int, cpu: int = -1) -> int:
+        """Attach a counting event to a thread; returns a descriptor.
 
         Args:
             kind: Event type: ``PERF_TYPE_HARDWARE`` or the type of a PMU device.
@@ -58,6 +58,7 @@ class PerfLayer(Protocol):
             tid: Thread; 0 is the calling one.
             leader: Descriptor of the group's first event; -1 opens a new group.
             flags: ``EXCLUDE_KERNEL`` or 0.
+            cpu: Count only while it runs on this CPU; -1 on whatever CPU it runs.
 
         Raises:
             OSError: the kernel refused; ``errno`` says why (see ``perf_errors``).
@@ -84,7 +85,7 @@ class KernelPerf:
         self._number = _SYSCALLS.get(platform.machine()) if platform.system() == "Linux" else None
         self._libc = ctypes.CDLL(None, use_errno=True) if self._number is not None else None
 
-    def open(self, kind: int, config: int, tid: int, leader: int, flags: int) -> int:
+    def open(self, kind: int, config: int, tid: int, leader: int, flags: int, cpu: int = -1) -> int:
         """See ``PerfLayer.open``."""
         if self._libc is None or self._number is None:
             raise OSError(errno.ENOSYS, f"perf events are not known for {platform.system()} {platform.machine()}")
@@ -93,7 +94,7 @@ class KernelPerf:
             ctypes.c_long(self._number),
             ctypes.c_char_p(attr),
             ctypes.c_int(tid),
-            ctypes.c_int(-1),
+            ctypes.c_int(cpu),
             ctypes.c_int(leader),
             ctypes.c_ulong(_FD_CLOEXEC),
         )

@@ -1,4 +1,4 @@
-"""Opening a group, and finding out which groups this machine and this user may open."""
+"""Opening a class's groups, and finding out which groups this machine and this user may open."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from livemon.collect.perf_errors import explain
 from livemon.collect.perf_groups import ClassEvents
 from livemon.collect.perf_layer import EXCLUDE_KERNEL, PERF_TYPE_HARDWARE, PerfLayer
 from livemon.model.facts import Capability
+from livemon.parse.procfs import format_cpu_list
 
 NAME = "hardware counters"
 
@@ -28,11 +29,11 @@ SWITCHED_OFF = Probed(capabilities=(Capability(NAME, False, "switched off (--no-
 
 
 def probe(layer: PerfLayer, events: Sequence[ClassEvents], *, tid: int = 0, root: str = "/") -> Probed:
-    """Open each class's group once, with the kernel's part and without, and close it again.
+    """Open each class's groups once, with the kernel's part and without, and close them again.
 
     Args:
         layer: The kernel, or a script of it.
-        events: A group for each core class.
+        events: The groups for each core class.
         tid: The thread to try it on; 0 is livemon's own.
         root: Where ``/proc`` is looked for, for reasons.
     """
@@ -42,14 +43,20 @@ def probe(layer: PerfLayer, events: Sequence[ClassEvents], *, tid: int = 0, root
     capabilities: list[Capability] = []
     flags = 0
     for event in events:
+        if not event.is_exclusive:
+            reason = (
+                f"{event.pmu} counts {' and '.join(event.covers)} cores alike, and there are too many to tell apart"
+            )
+            capabilities.append(Capability(_name(event), False, reason))
+            continue
         refusal: OSError | None = None
         for attempt in sorted({flags, EXCLUDE_KERNEL}):
             try:
-                members, has_instructions = open_group(layer, event, tid, attempt)
+                groups, has_instructions = open_groups(layer, event, tid, attempt)
             except OSError as error:
                 refusal = error
                 continue
-            close_group(layer, members)
+            close_groups(layer, groups)
             usable.append(event)
             flags, refusal = attempt, None
             capabilities.append(Capability(_name(event), True, _describe(event, has_instructions, flags)))
@@ -57,29 +64,49 @@ def probe(layer: PerfLayer, events: Sequence[ClassEvents], *, tid: int = 0, root
         if refusal is not None:
             what = NAME if event.kind == PERF_TYPE_HARDWARE else f"{event.pmu} counters"
             capabilities.append(Capability(_name(event), False, *explain(refusal.errno, root, what)))
+    # Classes that are told apart on one PMU are counted all or none: the rest would have the others in it.
+    refused = {event.pmu: event.core_class for event in events if event not in usable}
+    for event in [event for event in usable if event.pmu in refused]:
+        usable.remove(event)
+        at = next(at for at, capability in enumerate(capabilities) if capability.name == _name(event))
+        reason = f"they would have those of {refused[event.pmu]} in them, which can't be counted apart"
+        capabilities[at] = Capability(_name(event), False, reason)
     return Probed(tuple(usable), flags, tuple(capabilities))
 
 
-def open_group(layer: PerfLayer, event: ClassEvents, tid: int, flags: int) -> tuple[list[int], bool]:
-    """A group's descriptors, the leader (cycles) first, and whether it has instructions beside cycles.
+def open_groups(layer: PerfLayer, event: ClassEvents, tid: int, flags: int) -> tuple[list[list[int]], bool]:
+    """The groups of a class, each one's leader (cycles) first, and whether they have instructions beside cycles.
 
     Raises:
         OSError: the kernel refused; nothing stays open.
     """
-    leader = layer.open(event.kind, event.cycles, tid, -1, flags)
+    groups: list[list[int]] = []
+    has_instructions = True
     try:
-        return [leader, layer.open(event.kind, event.instructions, tid, leader, flags)], True
-    except OSError as error:
-        if error.errno in {errno.ENOENT, errno.EOPNOTSUPP, errno.EINVAL}:
-            return [leader], False
-        layer.close(leader)
+        for cpu in event.places:
+            groups.append([layer.open(event.kind, event.cycles, tid, -1, flags, cpu)])
+            has_instructions &= _add_instructions(layer, event, tid, groups[-1], flags, cpu)
+    except OSError:
+        close_groups(layer, groups)
         raise
+    return groups, has_instructions
 
 
-def close_group(layer: PerfLayer, members: Sequence[int]) -> None:
-    """Take a group off, the leader last."""
-    for descriptor in reversed(members):
-        layer.close(descriptor)
+def _add_instructions(layer: PerfLayer, event: ClassEvents, tid: int, group: list[int], flags: int, cpu: int) -> bool:
+    try:
+        group.append(layer.open(event.kind, event.instructions, tid, group[0], flags, cpu))
+    except OSError as error:
+        if error.errno not in {errno.ENOENT, errno.EOPNOTSUPP, errno.EINVAL}:
+            raise
+        return False
+    return True
+
+
+def close_groups(layer: PerfLayer, groups: Sequence[Sequence[int]]) -> None:
+    """Take groups off, each one's leader last."""
+    for group in groups:
+        for descriptor in reversed(group):
+            layer.close(descriptor)
 
 
 def _name(event: ClassEvents) -> str:
@@ -89,5 +116,9 @@ def _name(event: ClassEvents) -> str:
 def _describe(event: ClassEvents, has_instructions: bool, flags: int) -> str:
     what = "cycles and instructions" if has_instructions else "cycles; this PMU counts no instructions"
     where = "user space only, as perf_event_paranoid is 2" if flags & EXCLUDE_KERNEL else "user space and kernel"
-    note = "" if event.is_exclusive else "; one PMU for several classes: it can't tell them apart"
-    return f"{event.pmu}: {what} ({where}){note}"
+    how = ""
+    if event.is_rest:
+        how = "; less what was counted on the cores of its PMU's other classes"
+    elif event.cpus:
+        how = f"; bound to CPU {format_cpu_list(event.cpus)}, as its PMU has other classes too"
+    return f"{event.pmu}: {what} ({where}){how}"

@@ -1,10 +1,11 @@
 """Hardware counters of the sampled threads: which thread has its groups, and what they cost the target.
 
 One group (cycles, instructions) per core PMU is attached to each thread; it counts while the thread
-runs on that PMU's cores. The cost falls on the target: each event makes each of its context switches
-dearer. So it is announced, threads that switch very often go without, the busiest come first where
-descriptors are short, and all can be switched off. Where a machine has no PMU nothing is put in its
-place: software events would cost the target the same and say nothing that ``schedstat`` does not.
+runs on that PMU's cores (``perf_groups`` says what is done where classes share a PMU). The cost falls
+on the target: each event makes each of its context switches dearer. So it is announced, threads that
+switch very often go without, the busiest come first where descriptors are short, and all can be
+switched off. Where a machine has no PMU nothing is put in its place: software events would cost the
+target the same and say nothing that ``schedstat`` does not.
 """
 
 from __future__ import annotations
@@ -13,15 +14,15 @@ import errno
 from collections import deque
 from collections.abc import Sequence
 
-from livemon.collect.perf_accounts import Account, class_columns, share_out
+from livemon.collect.perf_accounts import Account, class_columns, share_out, together
 from livemon.collect.perf_errors import explain
 from livemon.collect.perf_groups import ClassEvents, class_events
-from livemon.collect.perf_layer import PerfLayer
-from livemon.collect.perf_probe import SWITCHED_OFF, close_group, open_group, probe
+from livemon.collect.perf_layer import PerfLayer, Reading
+from livemon.collect.perf_probe import SWITCHED_OFF, close_groups, open_groups, probe
 from livemon.collect.procfs_table import Thread, ThreadTable
 from livemon.collect.thread_opening import Descriptors
 from livemon.collect.threads import SamplingOptions
-from livemon.collect.topology import online_cpus, read_topology
+from livemon.collect.topology import cpuset_cpus, online_cpus, read_topology
 from livemon.model.clock import Clock
 from livemon.model.facts import Capability
 from livemon.model.samples import ClassColumns, Lost, Note, Sample
@@ -93,7 +94,14 @@ class ThreadCounters:
         self._flags = 0
         self._class_of: dict[int, str] = {}
         """Class of each CPU."""
-        self._online: tuple[int, ...] = ()
+        self._cpus: tuple[tuple[int, ...], ...] = ()
+        """CPUs online, and the target's cpuset."""
+        self._parts: list[int] = []
+        """Positions in ``_events`` of those that are read as they are."""
+        self._rests: list[tuple[int, list[int]]] = []
+        """Positions of those that others of their PMU are taken off, and of these others."""
+        self._needed = 0
+        """Descriptors that a thread's groups take."""
         self.capabilities: tuple[Capability, ...] = SWITCHED_OFF.capabilities
         if options.counters:
             self._look_at_cpus()
@@ -148,7 +156,7 @@ class ThreadCounters:
         if attached and "cost" not in self._told:
             self._told.add("cost")
             text = (
-                f"hardware counters are on, {2 * len(self._events)} events a thread: they make the target's context"
+                f"hardware counters are on, {self._needed} events a thread: they make the target's context"
                 " switches dearer (one event by about 24 %, three by 41 %)"
             )
             out.append(Note(now_ns, "info", text, "--no-counters leaves them off"))
@@ -170,8 +178,12 @@ class ThreadCounters:
         )
 
     def _read(self, counted: CountedThread, table: ThreadTable) -> None:
+        accounts = counted.accounts
         try:
-            readings = [self._layer.read(account.members[0]) for account in counted.accounts]
+            if self._rests:
+                readings = self._read_apart(accounts)
+            else:
+                readings = [self._layer.read(account.groups[0][0]) for account in accounts]
         except OSError:
             readings = [None]
         if None in readings:
@@ -179,8 +191,23 @@ class ThreadCounters:
             self._detach(counted)
             counted.is_suspended = True
             return
-        deltas = [a.add(reading) for a, reading in zip(counted.accounts, readings, strict=True) if reading is not None]
-        share_out(counted.accounts, deltas, self._likely_class(counted.thread, table))
+        deltas = [a.add(reading) for a, reading in zip(accounts, readings, strict=True) if reading is not None]
+        share_out(accounts, deltas, self._likely_class(counted.thread, table))
+
+    def _read_apart(self, accounts: Sequence[Account]) -> list[Reading | None]:
+        """One reading for each class where classes share a PMU.
+
+        The PMU's whole is read after its parts: what runs meanwhile counts as the rest's until the next
+        reading of the parts has it.
+        """
+        read = self._layer.read
+        found: list[Reading | None] = [None] * len(accounts)
+        for k in self._parts:
+            found[k] = together([read(group[0]) for group in accounts[k].groups])
+        for k, others in self._rests:
+            whole, parts = read(accounts[k].groups[0][0]), [found[other] for other in others]
+            found[k] = accounts[k].less(whole, parts)
+        return found
 
     def _likely_class(self, thread: Thread, table: ThreadTable) -> int:
         """Class of the CPU it ran on last."""
@@ -189,15 +216,25 @@ class ThreadCounters:
 
     def _look_at_cpus(self) -> None:
         """Which classes there are now, and which of their groups can be opened."""
-        self._online = online_cpus(self._root)
+        self._cpus = self._cpus_now()
         topology = read_topology(self._root, self._pid)
         probed = probe(self._layer, class_events(topology, self._root), root=self._root)
         self._events, self._flags, self.capabilities = probed.usable, probed.flags, probed.capabilities
         self._class_of = {cpu.cpu: cpu.core_class for cpu in topology.cpus}
+        self._parts = [k for k, event in enumerate(self._events) if not event.is_rest]
+        self._rests = [
+            (k, [n for n in self._parts if self._events[n].pmu == event.pmu])
+            for k, event in enumerate(self._events)
+            if event.is_rest
+        ]
+        self._needed = 2 * sum(len(event.places) for event in self._events)
+
+    def _cpus_now(self) -> tuple[tuple[int, ...], ...]:
+        return online_cpus(self._root), cpuset_cpus(self._root, self._pid)
 
     def _follow_cpus(self) -> None:
-        """After CPUs came or went the classes may be others: a class without a group would count as another."""
-        if online_cpus(self._root) == self._online:
+        """After CPUs came, went or were taken away the classes may be others: one without a group counts as another."""
+        if self._cpus_now() == self._cpus:
             return
         before = [event.core_class for event in self._events]
         for counted in self._counted.values():
@@ -226,20 +263,19 @@ class ThreadCounters:
 
     @property
     def _has_room(self) -> bool:
-        needed = 2 * len(self._events)
-        return self._descriptors.left - needed >= self._descriptors.limit // _RESERVED_SHARE
+        return self._descriptors.left - self._needed >= self._descriptors.limit // _RESERVED_SHARE
 
     def _attach(self, counted: CountedThread, now_ns: int, out: list[Sample]) -> bool:
         for event, account in zip(self._events, counted.accounts, strict=True):
             try:
-                account.reopen(*open_group(self._layer, event, counted.thread.tid, self._flags))
+                account.reopen(*open_groups(self._layer, event, counted.thread.tid, self._flags))
             except OSError as error:
                 self._detach(counted)
                 if error.errno != errno.ESRCH:
                     counted.is_suspended = True
                     self._refused(error, now_ns, out)
                 return False
-            self._descriptors.left -= len(account.members)
+            self._descriptors.left -= account.descriptors
         counted.is_attached = True
         return True
 
@@ -255,9 +291,9 @@ class ThreadCounters:
     def _detach(self, counted: CountedThread) -> None:
         counted.is_attached = False
         for account in counted.accounts:
-            close_group(self._layer, account.members)
-            self._descriptors.left += len(account.members)
-            account.members = []
+            close_groups(self._layer, account.groups)
+            self._descriptors.left += account.descriptors
+            account.groups = []
 
     # -- once a second: cost and fairness
 

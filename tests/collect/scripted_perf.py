@@ -16,6 +16,7 @@ class Event:
     tid: int
     leader: int
     flags: int
+    cpu: int = -1
     is_open: bool = True
 
 
@@ -26,22 +27,26 @@ class ScriptedPerf:
     Args:
         refuse: By (kind, config): the errno of opening it; kind -1 is any.
         refuse_tids: By thread: the errno.
+        refuse_cpus: By CPU that an event is bound to: the errno.
         kernel_refused: EACCES unless the kernel is left out.
         most_open: EMFILE beyond so many.
     """
 
     refuse: dict[tuple[int, int], int] = field(default_factory=dict)
     refuse_tids: dict[int, int] = field(default_factory=dict)
+    refuse_cpus: dict[int, int] = field(default_factory=dict)
     kernel_refused: bool = False
     most_open: int = 1 << 20
     events: dict[int, Event] = field(default_factory=dict)
     vanished: set[int] = field(default_factory=set)
     """Kinds whose events have stopped counting."""
-    _ran: dict[tuple[int, int], list[int]] = field(default_factory=dict)
+    _ran: dict[tuple[int, ...], list[int]] = field(default_factory=dict)
     _next: int = 1000
 
-    def open(self, kind: int, config: int, tid: int, leader: int, flags: int) -> int:
-        code = self.refuse.get((kind, config), self.refuse.get((-1, config), self.refuse_tids.get(tid)))
+    def open(self, kind: int, config: int, tid: int, leader: int, flags: int, cpu: int = -1) -> int:
+        code = self.refuse.get(
+            (kind, config), self.refuse.get((-1, config), self.refuse_tids.get(tid, self.refuse_cpus.get(cpu)))
+        )
         if code is None and self.kernel_refused and not flags:
             code = errno.EACCES
         if code is None and self.open_count >= self.most_open:
@@ -49,7 +54,7 @@ class ScriptedPerf:
         if code is not None:
             raise OSError(code, os.strerror(code))
         self._next += 1
-        self.events[self._next] = Event(kind, config, tid, leader, flags)
+        self.events[self._next] = Event(kind, config, tid, leader, flags, cpu)
         event = self.events[self._next]
         # A group counts from its opening.
         self._ran[self._next, 0] = list(self._totals(event))
@@ -79,18 +84,30 @@ class ScriptedPerf:
         return {event.tid for event in self.events.values() if event.is_open}
 
     def run(
-        self, tid: int, kind: int, ns: int, *, ipc: float = 1.0, cycles_per_ns: int = 2, active: float = 1.0
+        self,
+        tid: int,
+        kind: int,
+        ns: int,
+        *,
+        ipc: float = 1.0,
+        cycles_per_ns: int = 2,
+        active: float = 1.0,
+        on: int | None = None,
     ) -> None:
-        """A thread runs on the cores of a PMU; ``active`` is the share of the time its group has the PMU."""
+        """A thread runs on the cores of a PMU, on CPU ``on`` if that matters.
+
+        ``active`` is the share of the time its group has the PMU.
+        """
         total = self._ran.setdefault((-tid, -1), [0, 0, 0, 0])
         total[0] += ns
-        on_pmu = self._ran.setdefault((-tid, kind), [0, 0, 0, 0])
         counted = round(ns * active)
-        on_pmu[1] += counted
-        on_pmu[2] += counted * cycles_per_ns
-        on_pmu[3] += round(counted * cycles_per_ns * ipc)
+        for cpu in {-1, -1 if on is None else on}:
+            on_pmu = self._ran.setdefault((-tid, kind, cpu), [0, 0, 0, 0])
+            on_pmu[1] += counted
+            on_pmu[2] += counted * cycles_per_ns
+            on_pmu[3] += round(counted * cycles_per_ns * ipc)
 
     def _totals(self, event: Event) -> tuple[int, int, int, int]:
         enabled = self._ran.get((-event.tid, -1), [0])[0]
-        _, running, cycles, instructions = self._ran.get((-event.tid, event.kind), [0, 0, 0, 0])
+        _, running, cycles, instructions = self._ran.get((-event.tid, event.kind, event.cpu), [0, 0, 0, 0])
         return enabled, running, cycles, instructions

@@ -40,7 +40,7 @@ class Run:
 
     def work(self, tid: int, kind: int, ms: int, *, switches: int = 1, cpu: int = 0, **how: float) -> None:
         """A thread runs, in the counters and in ``schedstat``."""
-        self.perf.run(tid, kind, ms * MS, **how)  # type: ignore[arg-type]
+        self.perf.run(tid, kind, ms * MS, on=cpu, **how)  # type: ignore[arg-type]
         cpu_ns, slices = self.cpu.get(tid, (0, 0))
         self.cpu[tid] = cpu_ns + ms * MS, slices + switches
         self.machine.thread(7, tid, f"t{tid}", schedstat=(self.cpu[tid][0], 0, self.cpu[tid][1]), cpu=cpu)
@@ -308,6 +308,106 @@ def test_three_classes(tmp_path: Path) -> None:
     run.work(7, 11, 30)
     row = run.row(run.tick(), 7)
     assert {name: row[name][0] for name in ("P", "M", "E")} == {"P": 30 * MS, "M": 0, "E": 10 * MS}
+
+
+def test_low_power_cores_on_the_pmu_of_the_e_cores_are_exact(tmp_path: Path) -> None:
+    machine = machines.intel_low_power(tmp_path)
+    machine.process(7)
+    run = Run(machine, ScriptedPerf())
+    run.tick()
+    run.work(7, P, 10, cpu=2)
+    run.work(7, E, 20, cpu=5, cycles_per_ns=3)
+    run.work(7, E, 30, cpu=12, cycles_per_ns=2)
+    run.work(7, E, 5, cpu=13, cycles_per_ns=2, ipc=0.5)
+    row = run.row(run.tick(), 7)
+    assert row["P"] == (10 * MS, 20 * MS, 20 * MS, 10 * MS, 10 * MS)
+    assert row["E"] == (20 * MS, 60 * MS, 60 * MS, 20 * MS, 20 * MS)
+    assert row["LP-E"] == (35 * MS, 70 * MS, 65 * MS, 35 * MS, 35 * MS)
+    run.work(7, E, 40, cpu=6)
+    row = run.row(run.tick(), 7)
+    assert (row["E"][0], row["LP-E"][0]) == (60 * MS, 35 * MS)
+
+
+def test_dense_cores_behind_one_pmu_are_exact(tmp_path: Path) -> None:
+    machine = machines.amd_dense(tmp_path)
+    machine.process(7)
+    run = Run(machine, ScriptedPerf())
+    run.tick()
+    run.work(7, 0, 30, cpu=1, cycles_per_ns=5, ipc=2.0)
+    run.work(7, 0, 60, cpu=9, cycles_per_ns=3, ipc=1.0)
+    row = run.row(run.tick(), 7)
+    assert row["P"] == (30 * MS, 150 * MS, 300 * MS, 30 * MS, 30 * MS)
+    assert row["E"] == (60 * MS, 180 * MS, 180 * MS, 60 * MS, 60 * MS)
+    assert run.perf.open_count == 2 * (4 + 1)
+
+
+def test_a_difference_of_counts_never_goes_back(tmp_path: Path) -> None:
+    """The parts of a PMU are read before its whole: what runs between is the rest's until the next reading."""
+    machine = machines.amd_dense(tmp_path)
+    machine.process(7)
+    perf = ScriptedPerf()
+    run = Run(machine, perf)
+    run.tick()
+    whole = next(fd for fd, event in perf.events.items() if event.cpu == -1 and event.is_open)
+    read = perf.read
+
+    def read_late(descriptor: int) -> object:
+        if descriptor == whole:
+            perf.run(7, 0, MS, on=1)  # on a P core, after that one's group was read
+        return read(descriptor)
+
+    perf.read = read_late  # type: ignore[method-assign, assignment]
+    run.work(7, 0, 10, cpu=9)
+    before = run.row(run.tick(), 7)
+    assert (before["P"][4], before["E"][4]) == (0, 11 * MS)
+    perf.read = read  # type: ignore[method-assign]
+    run.work(7, 0, 10, cpu=1)
+    now = run.row(run.tick(), 7)
+    assert all(b >= a for name in now for a, b in zip(before[name], now[name], strict=True))
+    run.work(7, 0, 5, cpu=9)
+    now = run.row(run.tick(), 7)
+    assert (now["P"][4], now["E"][4]) == (11 * MS, 15 * MS)  # all is where it ran
+
+
+def test_classes_that_no_counter_tells_apart_are_not_counted_and_it_is_said(tmp_path: Path) -> None:
+    """Placement then comes from the last CPU: a column of both classes would hide that."""
+    machine = machines.FakeMachine(tmp_path)
+    machine.online(range(40))
+    machine.cpus(range(20), cpufreq__cpuinfo_max_freq=3_900_000)
+    machine.cpus(range(20, 40), cpufreq__cpuinfo_max_freq=2_900_000)
+    machine.pmu("cpu", 4, None)
+    machine.process(7)
+    run = Run(machine, ScriptedPerf())
+    assert run.tick().classes == ()
+    assert run.perf.events == {}
+    (counters,) = [c for c in run.sampler.capabilities if "counters" in c.name]
+    assert "counts P and E cores alike" in counters.reason
+
+
+def test_classes_of_one_pmu_are_counted_all_or_none(tmp_path: Path) -> None:
+    machine = machines.intel_low_power(tmp_path)
+    machine.process(7)
+    run = Run(machine, ScriptedPerf(refuse_cpus={13: errno.EINVAL}))
+    run.work(7, P, 10)
+    assert set(run.row(run.tick(), 7)) == {"P"}
+    assert run.perf.open_count == 2
+    refused = {c.name: c.reason for c in run.sampler.capabilities if not c.available}
+    assert set(refused) == {"hardware counters LP-E", "hardware counters E"}
+    assert "EINVAL" in refused["hardware counters LP-E"]
+
+
+def test_a_cpuset_that_grows_to_other_classes_gets_their_groups(machine: FakeMachine) -> None:
+    machine.process(7, cgroup="0::/pod\n")
+    machine.write("sys/fs/cgroup/pod/cpuset.cpus.effective", "0-3\n")
+    run = Run(machine, ScriptedPerf())
+    run.tick()
+    run.work(8, P, 10)
+    assert set(run.row(run.tick(), 8)) == {"P"}
+    machine.write("sys/fs/cgroup/pod/cpuset.cpus.effective", "0-15\n")
+    run.tick(1000)
+    run.work(8, E, 40)
+    row = run.row(run.tick(), 8)
+    assert (row["P"][0], row["E"][0]) == (10 * MS, 40 * MS)
 
 
 def test_each_reason_has_its_own_words_and_remedy(machine: FakeMachine) -> None:

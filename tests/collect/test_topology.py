@@ -140,16 +140,33 @@ def test_groups_of_a_hybrid_are_by_pmu_and_never_generic(tmp_path: Path) -> None
     ]
 
 
-def test_e_and_lp_e_share_a_pmu_and_count_as_e(tmp_path: Path) -> None:
+def test_lp_e_cores_on_the_pmu_of_the_e_cores_are_counted_cpu_by_cpu(tmp_path: Path) -> None:
     machine = machines.intel_low_power(tmp_path)
     events = class_events(read_topology(machine.root), machine.root)
-    assert [(e.core_class, e.is_exclusive) for e in events] == [("P", True), ("E", True)]
+    assert [(e.core_class, e.pmu, e.cpus, e.is_rest) for e in events] == [
+        ("P", "cpu_core", (), False),
+        ("E", "cpu_atom", (), True),
+        ("LP-E", "cpu_atom", (12, 13), False),
+    ]
 
 
-def test_classes_behind_one_pmu_are_not_told_apart(tmp_path: Path) -> None:
+def test_dense_cores_behind_one_pmu_are_the_whole_less_the_others(tmp_path: Path) -> None:
     machine = machines.amd_dense(tmp_path)
+    events = class_events(read_topology(machine.root), machine.root)
+    assert [(e.core_class, e.kind, e.cpus, e.is_rest) for e in events] == [
+        ("P", 0, (0, 1, 2, 3), False),
+        ("E", 0, (), True),
+    ]
+
+
+def test_too_many_cpus_of_one_pmu_are_not_counted_one_by_one(tmp_path: Path) -> None:
+    machine = machines.FakeMachine(tmp_path)
+    machine.online(range(40))
+    machine.cpus(range(20), cpufreq__cpuinfo_max_freq=3_900_000)
+    machine.cpus(range(20, 40), cpufreq__cpuinfo_max_freq=2_900_000)
+    machine.pmu("cpu", 4, None)
     (event,) = class_events(read_topology(machine.root), machine.root)
-    assert (event.core_class, event.is_exclusive, event.kind) == ("P+E", False, 0)
+    assert (event.core_class, event.is_exclusive, event.kind, event.places) == ("P+E", False, 0, (-1,))
 
 
 def test_a_pmu_without_listed_events_gets_the_codes_of_its_kind(tmp_path: Path) -> None:

@@ -224,20 +224,26 @@ def capabilities() -> dict[str, tuple[bool, str, str]]:
 
 
 def one_pmu() -> None:
-    """Two classes on one PMU can't be told apart by it, and livemon does not pretend to."""
+    """Two classes on one PMU are told apart by a group bound to each CPU of one of them."""
     work = Work()
     work.run({"thread": "a", "instructions": 1000, "cpu": 0})
     work.sample()
-    tid = work.run({"thread": "a", "instructions": 20_000_000, "cpu": 1})["a"]
+    for cpu, ours, other in ((0, "P", "E"), (1, "E", "P"), (0, "P", "E")):
+        got = work.delta({"thread": "a", "instructions": 40_000_000, "cpu": cpu}, "a")
+        share = got["E"][0] / (got["P"][0] + got["E"][0])
+        state(f"on CPU {cpu}: efficiency share {share:.3f}", abs(share - (ours == "E")) < 0.02)
+        state(f"  {ours}: instructions {got[ours][2]:,}", near(got[ours][2], 40_000_000))
+        state(f"  {other}: instructions {got[other][2]:,}", got[other][2] < 1_000_000)
+    before = dict(work.values)
+    for cpu in (0, 1):  # both between two readings: the last CPU alone would say E only
+        tid = work.run({"thread": "a", "instructions": 20_000_000, "cpu": cpu})["a"]
     work.sample()
-    values = work.values[tid, "P+E"]
+    cpu_ns = {c: work.values[tid, c][0] - before[tid, c][0] for c in ("P", "E")}
     state(
-        f"class P+E: CPU time {values[0]}, instructions {values[2]:,}", values[0] == UNKNOWN and values[2] > 19_000_000
+        f"half and half inside one tick: efficiency share {cpu_ns['E'] / sum(cpu_ns.values()):.3f}",
+        near(cpu_ns["E"] / sum(cpu_ns.values()), 0.5, 0.02),
     )
-    state(
-        f"it says so: {capabilities()}",
-        any("can't tell them apart" in reason for _, reason, _ in capabilities().values()),
-    )
+    state(f"it says how: {capabilities()}", any("bound to CPU 1" in reason for _, reason, _ in capabilities().values()))
     work.close()
 
 
