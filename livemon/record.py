@@ -140,7 +140,7 @@ def run(recorder: Recorder, control: Control, signals: Signals, config: Recordin
     poller.register(signals.fd, select.POLLIN)
     if control.fd is not None:
         poller.register(control.fd, select.POLLIN | select.POLLHUP)
-    watched: set[int] = set()
+    watched: tuple[int, ...] = ()
     trouble = ""
     end_ns = None if config.duration_s is None else clock.monotonic_ns() + round(config.duration_s * 1e9)
     reason = ""
@@ -151,7 +151,10 @@ def run(recorder: Recorder, control: Control, signals: Signals, config: Recordin
                 trouble = recorder.trouble
                 # A session that can't be written can't tell the viewers either.
                 _answer({"trouble": trouble})
-            watched = _watch_pipes(poller, watched, recorder.waitable_fds)
+            wanted = recorder.waitable_fds
+            if wanted != watched:
+                _watch_pipes(poller, set(watched), set(wanted))
+                watched = wanted
             wait_ms = recorder.wait_ns(clock.monotonic_ns()) / 1e6
             for fd, _ in poller.poll(wait_ms):
                 if fd == signals.fd:
@@ -185,14 +188,12 @@ def _reason_to_stop(
     return recorder.end_reason
 
 
-def _watch_pipes(poller: select.poll, watched: set[int], wanted: tuple[int, ...]) -> set[int]:
-    """Have the poller wait for the pipes that can be waited for; returns those."""
-    now = set(wanted)
-    for fd in now - watched:
+def _watch_pipes(poller: select.poll, watched: set[int], wanted: set[int]) -> None:
+    """Have the poller wait for the pipes that can be waited for."""
+    for fd in wanted - watched:
         poller.register(fd, select.POLLIN | select.POLLHUP)
-    for fd in watched - now:
+    for fd in watched - wanted:
         poller.unregister(fd)
-    return now
 
 
 def _read_config(arguments: list[str]) -> tuple[Control, RecordingConfig]:

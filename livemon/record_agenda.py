@@ -11,8 +11,10 @@ LOGS_NS = 100_000_000
 """Time between two looks at the logs when nobody looks at a screen."""
 WATCHED_LOGS_NS = 50_000_000
 """The same while lines are shown as they come."""
-MARKS_NS = 300_000_000
 SECOND_NS = 1_000_000_000
+MARKS_NS = SECOND_NS
+"""Time between two looks for marks of other processes; they carry their own time."""
+WATCHED_MARKS_NS = 300_000_000
 SLACK_NS = 20_000_000
 """What is due so soon is done in this wake-up."""
 
@@ -21,21 +23,21 @@ class Agenda:
     """The schedules of one recording.
 
     Args:
-        interval_ns: Time between thread ticks.
-        logs_ns: Wanted time between two looks at the logs; it is fitted to the ticks.
+        interval_ns: Time between thread ticks; that between two looks at the logs is fitted to it.
         start_ns: When everything is due first; the first tick, which was read before, one interval later.
+        is_watched: Somebody looks at a screen.
     """
 
-    def __init__(self, interval_ns: int, logs_ns: int, start_ns: int) -> None:
+    def __init__(self, interval_ns: int, start_ns: int, *, is_watched: bool = False) -> None:
+        self._logs_ns = WATCHED_LOGS_NS if is_watched else LOGS_NS
         self.ticks = Pacer(interval_ns, start_ns + interval_ns)
-        self.logs = Pacer(fitted_ns(interval_ns, logs_ns), start_ns)
-        self.marks = Pacer(MARKS_NS, start_ns)
+        self.logs = Pacer(fitted_ns(interval_ns, self._logs_ns), start_ns)
+        self.marks = Pacer(WATCHED_MARKS_NS if is_watched else MARKS_NS, start_ns)
         self.seconds = Pacer(SECOND_NS, start_ns)
-        self._logs_ns = logs_ns
 
     def take(self, pacer: Pacer, now_ns: int) -> bool:
         """Whether something is due now or so soon that it belongs to this wake-up; then it is taken as done."""
-        if not pacer.is_due(now_ns + SLACK_NS):
+        if now_ns + SLACK_NS < pacer.due_ns:
             return False
         pacer.take(now_ns)
         return True

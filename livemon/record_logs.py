@@ -94,21 +94,20 @@ class LogReader:
         self._wall = wall
         self._streams: dict[int, _Stream] = {}
         self._ns_per_byte = 100.0
+        self._budget_bytes = int(POLL_BUDGET_NS / self._ns_per_byte)
         self._missing: frozenset[int] = frozenset()
         """Streams that were not there at the end."""
 
     def poll(self) -> list[Sample]:
         """What the logs have that is new."""
         start_ns = self._clock.monotonic_ns()
-        budget = int(min(max(POLL_BUDGET_NS / self._ns_per_byte, LEAST_BYTES), MOST_BYTES))
-        events = self.logs.poll(start_ns, budget)
-        if not events:
-            return []
-        out = self._take(events)
-        read = sum(len(event.data) for _, event in events if isinstance(event, Chunk))
+        events = self.logs.poll(start_ns, self._budget_bytes)
+        out: list[Sample] = []
+        read = self._take(events, out)
         if read >= LEAST_BYTES // 4:
             spent = (self._clock.monotonic_ns() - start_ns) / read
             self._ns_per_byte += (spent - self._ns_per_byte) * 0.3
+            self._budget_bytes = int(min(max(POLL_BUDGET_NS / self._ns_per_byte, LEAST_BYTES), MOST_BYTES))
         return out
 
     def count(self) -> list[Sample]:
@@ -126,24 +125,28 @@ class LogReader:
 
     def finish(self) -> list[Sample]:
         """The end of all streams: what parsers hold back is read or counted."""
-        out = self._take(self.logs.poll(self._clock.monotonic_ns(), LAST_BYTES))
+        out: list[Sample] = []
+        self._take(self.logs.poll(self._clock.monotonic_ns(), LAST_BYTES), out)
         self._missing = frozenset(index for index in self._streams if not self.logs.is_there(index))
-        out += self._take(self.logs.finish())
+        self._take(self.logs.finish(), out)
         for index, stream in self._streams.items():
             for generation in list(stream.parsers):
                 self._end(index, stream, generation, out)
         return out + self.count()
 
-    def _take(self, events: Sequence[tuple[int, LogEvent]]) -> list[Sample]:
-        out: list[Sample] = []
+    def _take(self, events: Sequence[tuple[int, LogEvent]], out: list[Sample]) -> int:
+        """Turn events into samples; returns how many bytes there were."""
+        read = 0
         for index, event in events:
+            if isinstance(event, Chunk):
+                self._read(index, self._streams[index], event, out)
+                read += len(event.data)
+                continue
             if isinstance(event, StreamOpened):
                 self._open(index, event, out)
                 continue
             stream = self._streams[index]
-            if isinstance(event, Chunk):
-                self._read(index, stream, event, out)
-            elif isinstance(event, Skipped):
+            if isinstance(event, Skipped):
                 self._skip(index, stream, event, out)
             elif isinstance(event, Restarted):
                 self._restart(index, stream, event, out)
@@ -152,7 +155,7 @@ class LogReader:
             else:
                 severity = "info" if event.is_over or not event.remedy else "warning"
                 out.append(Note(self._clock.monotonic_ns(), severity, event.text, event.remedy))  # type: ignore[arg-type]
-        return out
+        return read
 
     def _open(self, index: int, event: StreamOpened, out: list[Sample]) -> None:
         now_ns = self._clock.monotonic_ns()
@@ -175,10 +178,9 @@ class LogReader:
                 out.append(
                     Note(arrival_ns, "warning", text, "name the process's text output, or pipe it through a decoder")
                 )
-        parser = self._parser(stream, chunk.generation, chunk.offset)
+        parser = stream.parsers.get(chunk.generation) or self._parser(stream, chunk.generation, chunk.offset)
         parser.calendar.reference_ns = self._clock.wall_ns()
-        records = parser.feed(chunk.data)
-        out.extend([self._place(record, arrival_ns, index, stream) for record in records])
+        out += [self._place(record, arrival_ns, index, stream) for record in parser.feed(chunk.data)]
         if self._marks:
             self._find_marks(stream, chunk, arrival_ns, out)
 

@@ -21,7 +21,7 @@ from livemon.model.clock import Clock, WallMapping
 from livemon.model.errors import TargetError
 from livemon.model.facts import Capability, SessionFacts, Target
 from livemon.model.samples import Lost, Mark, Note, Sample, SelfSample, TargetEvent
-from livemon.record_agenda import LOGS_NS, WATCHED_LOGS_NS, Agenda
+from livemon.record_agenda import Agenda
 from livemon.record_clock import ClockWatch
 from livemon.record_logs import LogReader
 from livemon.recording_config import RecordingConfig
@@ -96,7 +96,7 @@ class Recorder:
         self._has_told_end = False
         self.end_reason = ""
         """Why there is nothing more to record; empty while there is."""
-        self._agenda = Agenda(config.interval_ns, WATCHED_LOGS_NS if config.has_screen else LOGS_NS, self._begin())
+        self._agenda = Agenda(config.interval_ns, self._begin(), is_watched=config.has_screen)
         self._ticks = self._agenda.ticks
 
     def _begin(self) -> int:
@@ -180,13 +180,14 @@ class Recorder:
         """Do what is due, then write it in one piece."""
         now_ns = self._clock.monotonic_ns()
         agenda = self._agenda
-        if self._sampler is not None and self._ticks.is_due(now_ns):
+        if self._sampler is not None and now_ns >= self._ticks.due_ns:
             self._tick(self._sampler, now_ns)
         if self._child_status is not None:
             self._tell_child_end()
-        has_old_lines = self._logs.logs.is_catching_up
+        logs = self._logs.logs
+        has_old_lines = logs.is_catching_up
         lines: list[Sample] = []
-        if agenda.take(agenda.logs, now_ns) or has_old_lines or self.waitable_fds:
+        if agenda.take(agenda.logs, now_ns) or has_old_lines or logs.waitable_fds:
             before_ns = time.thread_time_ns()
             lines = self._logs.poll()
             self._logs_cpu_ns += time.thread_time_ns() - before_ns
@@ -329,8 +330,9 @@ class Recorder:
         """Find out whether there is anything left to record."""
         if self._config.follow_names:
             return
-        if self._sampler is not None or self._child_end is not None:
-            if self._sampler is not None and self._sampler.is_anything_alive:
+        sampler = self._sampler
+        if sampler is not None or self._child_end is not None:
+            if sampler is not None and sampler.is_anything_alive:
                 self._gone_ns = None
             elif self._gone_ns is None:
                 self._gone_ns = now_ns

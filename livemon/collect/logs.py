@@ -57,6 +57,9 @@ class LogSet:
 
     def __init__(self, requests: Sequence[LogRequest]) -> None:
         self._tails: list[Tail | PipeTail] = []
+        self._pipes: list[PipeTail] = []
+        self.is_catching_up = False
+        """Whether the last look left lines that are to be read at full speed: old ones of files, any of pipes."""
         self._opened: list[tuple[int, LogEvent]] = []
         self._globs = [request for request in requests if request.fd is None and is_glob(request.path)]
         self._unmatched = {request.path: None for request in self._globs}
@@ -73,18 +76,16 @@ class LogSet:
     @property
     def waitable_fds(self) -> tuple[int, ...]:
         """Pipes whose readiness means new bytes."""
-        fds = (tail.waitable_fd for tail in self._tails if isinstance(tail, PipeTail))
-        return tuple(fd for fd in fds if fd is not None)
+        if not self._pipes:
+            return ()
+        return tuple(fd for pipe in self._pipes if (fd := pipe.waitable_fd) is not None)
 
     @property
     def has_anything_to_come(self) -> bool:
         """Whether further bytes are possible: false when all there was are pipes that ended."""
-        return bool(self._globs) or any(isinstance(t, Tail) or t.is_open for t in self._tails)
-
-    @property
-    def is_catching_up(self) -> bool:
-        """Whether lines are waiting that are to be read at full speed: old ones of files, any of pipes."""
-        return any(tail.is_catching_up for tail in self._tails)
+        if self._globs or len(self._pipes) < len(self._tails):
+            return True
+        return any(pipe.is_open for pipe in self._pipes)
 
     @property
     def backlog_bytes(self) -> int:
@@ -112,8 +113,12 @@ class LogSet:
             self._scan(is_first=self._scanned_ns is None)
             self._scanned_ns = now_ns
         events, self._opened = self._opened, []
+        is_catching_up = False
         for stream, tail in enumerate(self._tails):
-            events.extend([(stream, event) for event in tail.poll(now_ns, max_bytes)])
+            for event in tail.poll(now_ns, max_bytes):
+                events.append((stream, event))
+                is_catching_up = is_catching_up or tail.is_catching_up
+        self.is_catching_up = is_catching_up
         return events
 
     def finish(self) -> list[tuple[int, LogEvent]]:
@@ -123,6 +128,8 @@ class LogSet:
     def _add(self, tail: Tail | PipeTail, opened: StreamOpened) -> None:
         self._opened.append((len(self._tails), opened))
         self._tails.append(tail)
+        if isinstance(tail, PipeTail):
+            self._pipes.append(tail)
 
     def _add_open(self, request: LogRequest, fd: int) -> None:
         if stat.S_ISREG(os.fstat(fd).st_mode):

@@ -39,7 +39,8 @@ class ProcessEnds:
         """Pids that ended and were not forgotten yet."""
         if not self._fds or self._poller is None:
             return []
-        return [self._pids[fd] for fd, _ in self._poller.poll(0)]
+        ready = self._poller.poll(0)
+        return [self._pids[fd] for fd, _ in ready] if ready else []
 
     def forget(self, pid: int) -> int:
         """Let go of a process; returns how many descriptors became free."""

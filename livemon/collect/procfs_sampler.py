@@ -44,7 +44,7 @@ from livemon.collect.threads import SamplingOptions
 from livemon.model.clock import Clock
 from livemon.model.errors import TargetError
 from livemon.model.facts import Capability
-from livemon.model.samples import Lost, Note, Sample, TargetEvent, ThreadGone, ThreadInfo, ThreadTick
+from livemon.model.samples import ClassColumns, Lost, Note, Sample, TargetEvent, ThreadGone, ThreadInfo, ThreadTick
 
 _SECOND_NS = 1_000_000_000
 _CHECKED_A_TICK = 8
@@ -174,7 +174,8 @@ class ProcSampler:
         changed, dead = table.read()
         if changed:
             table.refresh_cpus(changed)
-        ran = [table.threads[i] for i in changed]  # positions shift as soon as a thread is dropped
+        moves = table.moves
+        ran = list(map(table.threads.__getitem__, changed))
         if self._overflow.threads:
             dead += self._overflow.take_ended()
             out += self._overflow.take_notes(now_ns)
@@ -195,43 +196,42 @@ class ProcSampler:
         for process in tuple(self._processes.values()):
             if process.is_self and process.links > 0 and process not in checked:
                 continue
-            if process in checked or process.pid in churned or _links(process) != process.links:
+            links = os.fstat(process.task_fd).st_nlink
+            if links != process.links or process in checked or process.pid in churned:
                 ran += self._list_threads(process, now_ns, out)
             if process.has_churn and process in checked and not process.is_self and process.links > 0:
                 self._account(process, now_ns, out)
-        if self._facts.is_due(table):
+        if self._facts.is_due(len(table.threads)):
             out += [self._info(thread, now_ns) for thread in self._facts.next_changed(table)]
         if self._counters.is_counting:
             out += self._counters.follow(table, now_ns)
-        keyframe = keyframe or self._is_first
-        self._is_first = False
-        out.append(self._tick(now_ns, ran, keyframe, late_ns))
+        if keyframe or self._is_first:
+            self._is_first = False
+            out.append(self._tick(now_ns, list(range(len(table))), True, late_ns))
+        elif table.moves == moves:
+            out.append(self._tick(now_ns, changed, False, late_ns))
+        else:
+            out.append(self._tick(now_ns, [t.position for t in ran if t.position >= 0], False, late_ns))
         return out
 
-    def _tick(self, now_ns: int, ran: list[Thread], keyframe: bool, late_ns: int) -> ThreadTick:
-        table = self._table
-        positions = list(range(len(table))) if keyframe else [t.position for t in ran if t.position >= 0]
+    def _tick(self, now_ns: int, positions: list[int], keyframe: bool, late_ns: int) -> ThreadTick:
+        table, counters = self._table, self._counters
         cpu_ns, run_delay_ns, slices = table.columns(positions)
-        listed = [table.threads[i] for i in positions]
-        last_cpus = [table.last_cpus[i] for i in positions]
-        if self._overflow.threads:
+        index = array("q", map(table.indices.__getitem__, positions))
+        last_cpus = array("q", map(table.last_cpus.__getitem__, positions))
+        classes: tuple[ClassColumns, ...] = ()
+        if self._overflow.threads or counters.is_counting:
+            listed = [table.threads[i] for i in positions]
             for thread, reading, last_cpu in self._overflow.read(everything=keyframe):
                 listed.append(thread)
+                index.append(thread.index)
                 cpu_ns.append(reading[0])
                 run_delay_ns.append(reading[1])
                 slices.append(reading[2])
                 last_cpus.append(last_cpu)
-        return ThreadTick(
-            arrival_ns=now_ns,
-            index=array("q", [thread.index for thread in listed]),
-            cpu_ns=array("q", cpu_ns),
-            run_delay_ns=array("q", run_delay_ns),
-            slices=array("q", slices),
-            last_cpu=array("q", last_cpus),
-            classes=self._counters.columns(listed, table) if self._counters.is_counting else (),
-            is_keyframe=keyframe,
-            late_ns=late_ns,
-        )
+            if counters.is_counting:
+                classes = counters.columns(listed, table)
+        return ThreadTick(now_ns, index, cpu_ns, run_delay_ns, slices, last_cpus, classes, keyframe, late_ns)
 
     def _take_in(self, process: Process, event: Literal["found", "forked"], now_ns: int, out: list[Sample]) -> None:
         process.is_self = process.pid == os.getpid()
@@ -248,7 +248,7 @@ class ProcSampler:
         is_first = process.links < 0
         try:
             # The count is taken first: a thread that comes in between is found by the next comparison.
-            process.links = _links(process)
+            process.links = os.fstat(process.task_fd).st_nlink
             tids = sorted(list_numbers(process.task_fd))
         except OSError as error:
             if error.errno in GONE | DENIED:
@@ -389,7 +389,3 @@ class ProcSampler:
                     out.append(Lost(now_ns, "threads", 1, "processes", f"child {pid} can't be read: {error}"))
                 continue
             self._take_in(process, "forked", now_ns, out)
-
-
-def _links(process: Process) -> int:
-    return os.fstat(process.task_fd).st_nlink

@@ -9,7 +9,9 @@ last one into its place.
 from __future__ import annotations
 
 import os
-from itertools import repeat
+from array import array
+from itertools import compress, repeat
+from operator import ne
 from typing import Any
 
 from livemon.collect.procfs import GONE, read_file
@@ -76,6 +78,10 @@ class ThreadTable:
 
     def __init__(self) -> None:
         self.threads: list[Thread] = []
+        self.indices: list[int] = []
+        """``Thread.index`` of each."""
+        self.moves = 0
+        """How often threads were added or removed: while it stays the same, so do all positions."""
         self.fds: list[int] = []
         self.readings: list[bytes] = []
         """Last ``schedstat``, as it was read."""
@@ -88,7 +94,9 @@ class ThreadTable:
     def add(self, thread: Thread, stat: Stat, reading: bytes) -> None:
         """Take a thread in with its first ``stat`` and ``schedstat``; the descriptor to read is open."""
         thread.position = len(self.threads)
+        self.moves += 1
         self.threads.append(thread)
+        self.indices.append(thread.index)
         self.fds.append(self.descriptor_of(thread))
         self.readings.append(reading)
         self.slices.append(reading.rsplit(None, 1)[1])
@@ -101,6 +109,7 @@ class ThreadTable:
     def remove(self, thread: Thread) -> None:
         """Drop a thread; the last one takes its position."""
         position, last = thread.position, len(self.threads) - 1
+        self.moves += 1
         for column in self._columns():
             column[position] = column[last]
             column.pop()
@@ -109,7 +118,7 @@ class ThreadTable:
         thread.position = -1
 
     def _columns(self) -> tuple[list[Any], ...]:
-        return self.threads, self.fds, self.readings, self.slices, self.last_cpus
+        return self.threads, self.indices, self.fds, self.readings, self.slices, self.last_cpus
 
     def read(self) -> tuple[list[int], list[Thread]]:
         """Read every ``schedstat`` once.
@@ -130,14 +139,13 @@ class ThreadTable:
                 # What was read before the failing one has been taken in; go on behind it.
                 dead.append(self.threads[len(new)])
                 new.append(old[len(new)])
-        changed = [i for i, (a, b) in enumerate(zip(new, old, strict=True)) if a != b]
+        changed = list(compress(range(len(new)), map(ne, new, old)))
         self.readings = new
         return changed, dead
 
-    def columns(self, positions: list[int]) -> tuple[list[int], list[int], list[int]]:
+    def columns(self, positions: list[int]) -> tuple[array[int], array[int], array[int]]:
         """CPU ns, run-queue delay ns and time slices of the last readings at these positions."""
-        readings = self.readings
-        numbers = list(map(int, b" ".join([readings[i] for i in positions]).split()))
+        numbers = array("q", map(int, b" ".join(map(self.readings.__getitem__, positions)).split()))
         return numbers[0::3], numbers[1::3], numbers[2::3]
 
     def refresh_cpus(self, positions: list[int]) -> None:

@@ -23,12 +23,14 @@ import os
 import stat
 from collections import deque
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from livemon.collect.tail_file import ContentReplacedError, Fingerprint, FollowedFile, Identity, line_start_before
 
 LINGER_NS = 60_000_000_000
 """How long an old file is read on after its last byte."""
-PATH_CHECK_NS = 50_000_000
+PATH_CHECK_NS = 300_000_000
+"""A file that grows is taken for the one that its path leads to for so long; one that does not is looked up."""
 MAX_BACKLOG_BYTES = 4 << 20
 """Further behind than this, a tail goes to the end and says what it left out."""
 KEEP_BYTES = 256 << 10
@@ -38,8 +40,7 @@ PAST_FILES = 32
 """Files that were read to their end and are remembered, in case they appear under another name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(NamedTuple):
     """New bytes of a generation, in order and without gaps but for ``Skipped``."""
 
     generation: int
@@ -172,13 +173,16 @@ class Tail:
         """
         events: list[TailEvent] = []
         left = max_bytes
-        for old in list(self._old):
-            left -= self._poll_old(old, now_ns, left, events)
+        if self._old:
+            for old in list(self._old):
+                left -= self._poll_old(old, now_ns, left, events)
         if self._file is None:
             self._open(events, now_ns)
+        given = 0
         if self._file is not None:
-            left -= self._read_current(left, events)
-        if self._checked_ns is None or now_ns - self._checked_ns >= PATH_CHECK_NS:
+            given = self._read_current(left, events)
+            left -= given
+        if not given or self._checked_ns is None or now_ns - self._checked_ns >= PATH_CHECK_NS:
             self._checked_ns = now_ns
             if self._file is not None and self._is_rotated():
                 # What was appended up to the rename comes before anything of the new file.
@@ -310,8 +314,9 @@ class Tail:
         """Bytes given out of the current file, at most ``limit``."""
         given = 0
         while self._file is not None and given < limit:
+            room = limit - given
             try:
-                data = self._file.read(min(READ_BYTES, limit - given))
+                data = self._file.read(room if room < READ_BYTES else READ_BYTES)
             except ContentReplacedError as change:
                 self._restart(change, events)
                 continue
@@ -323,9 +328,9 @@ class Tail:
                 break
             events.append(Chunk(self._generation, self._file.position - len(data), data))
             given += len(data)
-            self._skip_if_far_behind(self._file, events)
             if not self._file.backlog_bytes:
                 break
+            self._skip_if_far_behind(self._file, events)
         return given
 
     def _restart(self, change: ContentReplacedError, events: list[TailEvent]) -> None:

@@ -114,39 +114,32 @@ class FollowedFile:
             ContentReplacedError: the file no longer has the content that was read.
         """
         status = os.fstat(self.fd)
-        seen = (status.st_size, status.st_mtime_ns)
-        if seen == self._seen and status.st_size == self.position:
+        size = status.st_size
+        seen = (size, status.st_mtime_ns)
+        if seen == self._seen and size == self.position:
             return b""
         self._seen = seen
-        if status.st_size < self.position:
-            self._raise_shrunk(status.st_size)
-        self._pass_hole(status)
-        before = len(self._before)
-        wanted = before + min(limit, status.st_size - self.position)
-        data = os.pread(self.fd, wanted, self.position - before)
-        if data[:before] != self._before or not self._has_head():
+        if size < self.position:
+            self._raise_shrunk(size)
+        if not self.position:
+            self._pass_hole(status)
+        position, known, head = self.position, self._before, self._head
+        before = len(known)
+        new = size - position
+        data = os.pread(self.fd, before + (new if new < limit else limit), position - before)
+        is_same = data.startswith(known) and (position <= before or os.pread(self.fd, len(head), 0) == head)
+        if not is_same:
             if len(data) < before:
                 self._raise_shrunk(os.fstat(self.fd).st_size)
             raise ContentReplacedError("truncated and written past the old position")
-        if len(data) > before:
-            self._advance(data, before)
-        return data[before:]
-
-    def _advance(self, data: bytes, before: int) -> None:
-        new = len(data) - before
-        if len(self._head) < HEAD_BYTES:
-            self._head = (self._head + data[before:])[:HEAD_BYTES] if self._is_head_whole() else self._head
-        self.position += new
-        self._before = data[-OVERLAP_BYTES:]
-        self._remember()
-
-    def _is_head_whole(self) -> bool:
-        return len(self._head) == self.position
-
-    def _has_head(self) -> bool:
-        if self.position <= len(self._before):
-            return True
-        return os.pread(self.fd, len(self._head), 0) == self._head
+        fresh = data[before:]
+        if fresh:
+            if len(head) < HEAD_BYTES and len(head) == position:
+                self._head = (head + fresh)[:HEAD_BYTES]
+            self.position = position + len(fresh)
+            self._before = data[-OVERLAP_BYTES:]
+            self._remember()
+        return fresh
 
     def _raise_shrunk(self, size: int) -> None:
         if size > 0 and self._is_prefix(size):
@@ -180,7 +173,7 @@ class FollowedFile:
 
         A writer without ``O_APPEND`` goes on at its old offset after a truncation and leaves one.
         """
-        if self.position == 0 and status.st_blocks * 512 < status.st_size and hasattr(os, "SEEK_DATA"):
+        if status.st_blocks * 512 < status.st_size and hasattr(os, "SEEK_DATA"):
             try:
                 self._adopt(os.lseek(self.fd, 0, os.SEEK_DATA))
             except OSError:

@@ -50,11 +50,12 @@ class SlowFacts:
         except OSError:
             return None
 
-    def is_due(self, table: ThreadTable) -> bool:
-        """Whether enough threads are owed a look; call once a tick."""
+    def is_due(self, threads: int) -> bool:
+        """Whether enough of so many threads are owed a look; call once a tick."""
         self._ticks += 1
-        self._owed = min(self._owed + len(table) * self._share, len(table))
-        return self._owed >= min(_BATCH, len(table)) or (bool(self._new) and self._new[0][0] <= self._ticks)
+        owed = self._owed + threads * self._share
+        self._owed = owed = owed if owed < threads else threads
+        return owed >= _BATCH or owed >= threads or (bool(self._new) and self._new[0][0] <= self._ticks)
 
     def next_changed(self, table: ThreadTable) -> list[Thread]:
         """Read the threads that are owed a look; returns those with a changed fact."""

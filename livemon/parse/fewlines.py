@@ -92,17 +92,19 @@ class FewLines:
         self._shapes = shapes
         self._plans: dict[bytes, _Plan] = {}
         self._newest: _Plan | None = None
+        self._may_begin = stream.can_tag_in_bulk
 
     def feed(self, data: bytes) -> list[ParsedRecord]:
         """Take the next bytes; records of the lines they terminate."""
         stream = self._stream
-        if not stream.can_tag_in_bulk or not stream.is_at_line_start or b"\r" in data:
+        place = stream.place_at_line_start() if self._may_begin else None
+        if place is None or b"\r" in data:
             return stream.feed(data)
         records: list[ParsedRecord] = []
         plan = self._newest
-        line, offset = stream.line, stream.offset
-        at = read = 0
-        end = len(data)
+        line, offset = place
+        told_line, told = line, 0
+        at, end = 0, len(data)
         while at < end:
             match = None if plan is None else plan.match(data, at)
             if match is not None and plan is not None:
@@ -111,17 +113,19 @@ class FewLines:
                 records.append(plan.record(match.groups(), line, offset + at, after - at))
                 at = after
                 continue
-            if at > read and plan is not None:
-                stream.account(line - stream.line, at - read, plan.source)
-                read = at
+            if at > told and plan is not None:
+                stream.account(line - told_line, at - told, plan.source)
+                told_line, told = line, at
             after = data.find(b"\n", at) + 1
-            if not after or not stream.is_at_line_start:
+            if not after:
                 break
             plan = self._read_other(data[at:after], records)
-            at = read = after
-            line = stream.line
-        if at > read and plan is not None:
-            stream.account(line - stream.line, at - read, plan.source)
+            at = told = after
+            if stream.place_at_line_start() is None:
+                break
+            line = told_line = stream.line
+        if at > told and plan is not None:
+            stream.account(line - told_line, at - told, plan.source)
         self._newest = plan
         if at < end:
             records += stream.feed(data[at:])

@@ -130,6 +130,13 @@ class LineReader:
         """Whether nothing is held back: no unterminated line, no container part, no carriage return before."""
         return self._lines.is_empty and not self._parts and not self._is_inside_line
 
+    def place_at_line_start(self) -> tuple[int, int] | None:
+        """Lines read so far and the offset of the next; ``None`` while anything is held back."""
+        lines = self._lines
+        if self._parts or self._is_inside_line or not lines.is_empty:
+            return None
+        return self._line, lines.offset
+
     @property
     def can_tag_in_bulk(self) -> bool:
         """Whether tagged lines are read as tagged lines: no pattern or other format goes before them."""

@@ -32,34 +32,31 @@ def place(
     Returns:
         ``time_from`` is ``line`` when the stamp could be mapped and is not from the future; else ``arrival``.
     """
-    shift = _shift_ns(record, arrival_ns, wall, session_clock)
-    t_ns, start_ns, time_from = arrival_ns, None, _arrival(session_clock)
-    if shift is not None and record.t_ns is not None:
-        own = record.t_ns + shift
-        if 0 <= own <= arrival_ns + FUTURE_NS:
+    t_ns, start_ns = arrival_ns, None
+    time_from: Literal["line", "arrival", "order"] = "order" if session_clock == "order" else "arrival"
+    if record.t_ns is not None:
+        shift = _shift_ns(record, arrival_ns, wall, session_clock)
+        own = -1 if shift is None else record.t_ns + shift
+        if shift is not None and 0 <= own <= arrival_ns + FUTURE_NS:
             t_ns, time_from = own, "line"
             start_ns = None if record.start_ns is None else record.start_ns + shift
     return TimingRecord(
-        arrival_ns=arrival_ns,
-        t_ns=t_ns,
-        time_from=time_from,
-        source=record.source,
-        unit=record.unit,
-        label=record.label,
-        stages=record.stages,
-        fields=record.fields,
-        pid=record.pid,
-        tid=record.tid,
-        start_ns=start_ns,
-        stream=stream,
-        offset=record.offset,
-        length=record.length,
-        line=record.line,
+        arrival_ns,
+        t_ns,
+        time_from,
+        record.source,
+        record.unit,
+        record.label,
+        record.stages,
+        record.fields,
+        record.pid,
+        record.tid,
+        start_ns,
+        stream,
+        record.offset,
+        record.length,
+        record.line,
     )
-
-
-def _arrival(session_clock: str) -> Literal["line", "arrival", "order"]:
-    return "order" if session_clock == "order" else "arrival"
 
 
 def _shift_ns(record: ParsedRecord, arrival_ns: int, wall: WallMapping, session_clock: str) -> int | None:

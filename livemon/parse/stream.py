@@ -15,9 +15,8 @@ from livemon.parse.bulk import BulkReader, Shapes
 from livemon.parse.fewlines import FewLines
 from livemon.parse.linewise import LineReader
 from livemon.parse.options import ParseOptions
-from livemon.parse.record import ParsedRecord, ParseStats
+from livemon.parse.record import ParsedRecord
 from livemon.parse.template import Batch
-from livemon.parse.timestamps import Calendar
 
 _BULK_BYTES: Final = 4096
 _BY_PLACE: Final = attrgetter("line", "offset")
@@ -37,16 +36,10 @@ class TimingStream:
         shapes = Shapes(self._lines)
         self._bulk = BulkReader(self._lines, shapes)
         self._few = FewLines(self._lines, shapes)
-
-    @property
-    def stats(self) -> ParseStats:
+        self.stats: Final = self._lines.stats
         """Counts since the start."""
-        return self._lines.stats
-
-    @property
-    def calendar(self) -> Calendar:
+        self.calendar: Final = self._lines.calendar
         """What fills in for a missing zone, year and date; set its ``reference_ns``."""
-        return self._lines.calendar
 
     @property
     def tail_text(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from livemon.record_agenda import LOGS_NS, MARKS_NS, SECOND_NS, WATCHED_LOGS_NS, Agenda, fitted_ns
+from livemon.record_agenda import LOGS_NS, MARKS_NS, SECOND_NS, WATCHED_LOGS_NS, WATCHED_MARKS_NS, Agenda, fitted_ns
 
 MS = 1_000_000
 
@@ -25,7 +25,7 @@ def wake_ups(agenda: Agenda, seconds: int, *, has_ticks: bool, has_logs: bool, l
 
 @pytest.mark.parametrize("late_ns", [0, 1 * MS, 7 * MS])
 def test_everything_is_done_in_the_wake_ups_of_the_ticks(late_ns: int) -> None:
-    done = wake_ups(Agenda(100 * MS, LOGS_NS, 0), 60, has_ticks=True, has_logs=True, late_ns=late_ns)
+    done = wake_ups(Agenda(100 * MS, 0), 60, has_ticks=True, has_logs=True, late_ns=late_ns)
     assert done["wake-ups"] <= 602
     assert done["ticks"] >= 599
     assert done["logs"] >= 599
@@ -34,14 +34,15 @@ def test_everything_is_done_in_the_wake_ups_of_the_ticks(late_ns: int) -> None:
 
 
 def test_a_screen_costs_one_more_wake_up_a_tick() -> None:
-    done = wake_ups(Agenda(100 * MS, WATCHED_LOGS_NS, 0), 10, has_ticks=True, has_logs=True)
+    done = wake_ups(Agenda(100 * MS, 0, is_watched=True), 10, has_ticks=True, has_logs=True)
     assert done["wake-ups"] <= 202
     assert done["logs"] >= 199
+    assert done["marks"] >= 10 * SECOND_NS // WATCHED_MARKS_NS - 1
 
 
 def test_logs_alone_and_nothing_at_all_need_few_wake_ups() -> None:
-    assert wake_ups(Agenda(100 * MS, LOGS_NS, 0), 10, has_ticks=False, has_logs=True)["wake-ups"] <= 102
-    assert wake_ups(Agenda(100 * MS, LOGS_NS, 0), 10, has_ticks=False, has_logs=False)["wake-ups"] <= 12
+    assert wake_ups(Agenda(100 * MS, 0), 10, has_ticks=False, has_logs=True)["wake-ups"] <= 102
+    assert wake_ups(Agenda(100 * MS, 0), 10, has_ticks=False, has_logs=False)["wake-ups"] <= 12
 
 
 def test_logs_are_read_in_time_whatever_the_interval_of_the_ticks() -> None:
@@ -53,7 +54,7 @@ def test_logs_are_read_in_time_whatever_the_interval_of_the_ticks() -> None:
 
 
 def test_a_longer_interval_keeps_ticks_and_logs_together() -> None:
-    agenda = Agenda(100 * MS, LOGS_NS, 0)
+    agenda = Agenda(100 * MS, 0)
     agenda.change_interval(200 * MS, 150 * MS)
     done = wake_ups(agenda, 10, has_ticks=True, has_logs=True)
     assert done["wake-ups"] <= 102
