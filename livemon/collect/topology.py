@@ -20,9 +20,12 @@ from livemon.model.facts import Cpu, Topology
 from livemon.parse.procfs import parse_cgroups, parse_cpu_list
 
 UNKNOWN_CLASS = "unknown"
-_ALIKE = 0.92
-"""Two CPUs are of one class if the slower one has at least this share of the other's speed: favoured
+_ALIKE_CAPACITY = 0.92
+"""Two CPUs are of one class if the slower one has at least this share of the other's ``cpu_capacity``:
 cores of one kind differ by up to 7 %, kinds differ by 13 % and more."""
+_ALIKE_SPEED = 0.85
+"""The same of frequencies and rankings: favoured cores, and those under a stacked cache, differ by up to
+11 % from others of their kind; dense and efficiency cores by 17 % and more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +109,7 @@ def read_topology(root: str = "/", pid: int | str = "self") -> Topology:
         class_source=source,
         efficiency_classes=tuple(name for name in efficient if name in present),
         online=len(online),
+        others=tuple(cpu for cpu in classed if allowed and cpu.cpu not in allowed),
     )
 
 
@@ -170,15 +174,19 @@ _Classes = tuple[tuple[Cpu, ...], tuple[str, ...], str, tuple[str, ...]]
 def _classify(cpus: tuple[Cpu, ...], pmus: Sequence[CorePmu], ranks: dict[int, int]) -> _Classes:
     capacities = {cpu.cpu: cpu.capacity for cpu in cpus if cpu.capacity}
     frequencies = {cpu.cpu: cpu.max_khz for cpu in cpus if cpu.max_khz}
-    speed = capacities or frequencies or ranks
+    speed, alike = (capacities, _ALIKE_CAPACITY) if capacities else (frequencies or ranks, _ALIKE_SPEED)
     if len([pmu for pmu in pmus if pmu.cpus]) > 1:
-        return _by_pmu(cpus, pmus, speed)
-    sources = (("cpu_capacity", capacities), ("cpufreq maximum", frequencies), ("amd_pstate ranking", ranks))
-    for source, values in sources:
-        groups = _levels(values)
+        return _by_pmu(cpus, pmus, speed, alike)
+    sources = (
+        ("cpu_capacity", capacities, _ALIKE_CAPACITY),
+        ("cpufreq maximum", frequencies, _ALIKE_SPEED),
+        ("amd_pstate ranking", ranks, _ALIKE_SPEED),
+    )
+    for source, values, alike in sources:
+        groups = _levels(values, alike)
         if len(groups) > 1 and len(values) == len(cpus):
             return _named(cpus, groups, source)
-    for source, values in sources:
+    for source, values, _ in sources:
         if values and len(values) == len(cpus):
             return _named(cpus, [frozenset(values)], f"uniform: {source} is alike on all CPUs")
     if pmus:
@@ -187,12 +195,12 @@ def _classify(cpus: tuple[Cpu, ...], pmus: Sequence[CorePmu], ranks: dict[int, i
     return cpus, (UNKNOWN_CLASS,) if cpus else (), source, ()
 
 
-def _levels(values: dict[int, int]) -> list[frozenset[int]]:
+def _levels(values: dict[int, int], alike: float) -> list[frozenset[int]]:
     """CPUs grouped by speed, fastest first: a new group where the next slower one is well below."""
     groups: list[set[int]] = []
     previous = 0
     for cpu, value in sorted(values.items(), key=lambda item: (-item[1], item[0])):
-        if not groups or value < previous * _ALIKE:
+        if not groups or value < previous * alike:
             groups.append(set())
         groups[-1].add(cpu)
         previous = value
@@ -207,20 +215,22 @@ def _named(cpus: tuple[Cpu, ...], groups: list[frozenset[int]], source: str) -> 
     return _assign(cpus, list(zip(names, groups, strict=True)), source, ("E",) if len(groups) > 1 else ())
 
 
-def _by_pmu(cpus: tuple[Cpu, ...], pmus: Sequence[CorePmu], speed: dict[int, int]) -> _Classes:
+def _by_pmu(cpus: tuple[Cpu, ...], pmus: Sequence[CorePmu], speed: dict[int, int], alike: float) -> _Classes:
     """Each PMU is a class at least; one with low-power cores apart from the rest is two."""
     by_name = {pmu.name: frozenset(pmu.cpus) for pmu in pmus if pmu.cpus}
     source = "core PMUs " + ", ".join(sorted(by_name))
     if "cpu_core" in by_name:
         groups = [("P", by_name["cpu_core"])]
         atoms = by_name.get("cpu_atom", frozenset())
-        low_power = by_name.get("cpu_lowpower") or _low_power(cpus, atoms, speed)
+        low_power = by_name.get("cpu_lowpower") or _low_power(cpus, atoms, speed, alike)
         groups += [("E", atoms - low_power), ("LP-E", low_power)]
         return _assign(cpus, [group for group in groups if group[1]], source, ("E", "LP-E"))
     ranked = sorted(
         by_name.values(), key=lambda group: (-max((speed.get(cpu, 0) for cpu in group), default=0), min(group))
     )
-    split = [part for group in ranked for part in (_levels({c: speed[c] for c in group if c in speed}) or [group])]
+    split = [
+        part for group in ranked for part in (_levels({c: speed[c] for c in group if c in speed}, alike) or [group])
+    ]
     if not speed:
         # Nothing says which PMU's cores are the fast ones: classes are apart, but without a rank.
         named = [(f"{UNKNOWN_CLASS}-{name}", group) for name, group in sorted(by_name.items())]
@@ -228,18 +238,20 @@ def _by_pmu(cpus: tuple[Cpu, ...], pmus: Sequence[CorePmu], speed: dict[int, int
     return _named(cpus, split, source)
 
 
-def _low_power(cpus: tuple[Cpu, ...], atoms: frozenset[int], speed: dict[int, int]) -> frozenset[int]:
-    """E cores of a cluster of their own: outside the big cache that others share, or well below in speed."""
-    levels = _levels({cpu: speed[cpu] for cpu in atoms if cpu in speed})
-    if len(levels) > 1:
-        return levels[-1]
+def _low_power(cpus: tuple[Cpu, ...], atoms: frozenset[int], speed: dict[int, int], alike: float) -> frozenset[int]:
+    """E cores of a cluster of their own: outside the big cache that others share, or well below in speed.
+
+    On a part that has no other E cores these are the E cores.
+    """
     caches: dict[int, set[int]] = {}
     for cpu in cpus:
         if cpu.llc is not None:
             caches.setdefault(cpu.llc, set()).add(cpu.cpu)
-    alone = [group for group in caches.values() if group <= atoms]
-    outside = frozenset().union(*alone) if alone else frozenset()
-    return outside if outside != atoms else frozenset()
+    outside = frozenset[int]().union(*(group for group in caches.values() if group <= atoms))
+    if outside and outside != atoms:
+        return outside
+    levels = _levels({cpu: speed[cpu] for cpu in atoms if cpu in speed}, alike)
+    return levels[-1] if len(levels) > 1 else frozenset()
 
 
 def _assign(

@@ -20,7 +20,8 @@ class CoreClasses:
         self._efficiency = frozenset(name.lower() for name in named) or _EFFICIENCY_NAMES
         self.names = facts.topology.classes
         """Classes of the topology, fastest first."""
-        known = [cpu for cpu in facts.topology.cpus if cpu.core_class in self.names]
+        every = (*facts.topology.cpus, *facts.topology.others)
+        known = [cpu for cpu in every if cpu.core_class in self.names]
         self.cpu_class: npt.NDArray[np.int64] = np.full(max((c.cpu for c in known), default=-1) + 2, -1, np.int64)
         """(highest CPU number + 2,) int64: position in ``names`` of each CPU; -1 unknown, also for CPU -1."""
         for cpu in known:

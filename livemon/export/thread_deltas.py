@@ -52,7 +52,8 @@ class ThreadDeltas:
     """Turns ticks into deltas; ``infos`` names the threads seen."""
 
     def __init__(self, topology: Topology) -> None:
-        self._class_of = {cpu.cpu: cpu.core_class for cpu in topology.cpus if cpu.core_class != "unknown"}
+        every = (*topology.cpus, *topology.others)
+        self._class_of = {cpu.cpu: cpu.core_class for cpu in every if cpu.core_class != "unknown"}
         self._last: dict[int, tuple[int, ...]] = {}
         self._last_classes: dict[int, dict[str, tuple[int, int, int]]] = {}
         self._previous_ns: int | None = None

@@ -34,10 +34,12 @@ class Topology:
     """The classes that count as efficiency cores."""
     online: int = 0
     """CPUs online on the host, which may be more than ``cpus`` (cpuset)."""
+    others: tuple[Cpu, ...] = ()
+    """The host's CPUs outside the cpuset: it may change, and threads may have run there before."""
 
     def class_of(self, cpu: int) -> str:
         """Core class of a CPU number; ``unknown`` for one that is not listed."""
-        for entry in self.cpus:
+        for entry in (*self.cpus, *self.others):
             if entry.cpu == cpu:
                 return entry.core_class
         return "unknown"

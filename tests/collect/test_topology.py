@@ -41,6 +41,38 @@ def test_low_power_e_cores_without_frequencies_are_told_by_their_cache(tmp_path:
     assert classes_of(machine.root) == {"P": 4, "E": 8, "LP-E": 2}
 
 
+def test_low_power_e_cores_as_fast_as_the_e_cores_are_told_by_their_cache(tmp_path: Path) -> None:
+    machine = machines.intel_low_power(tmp_path)
+    machine.cpus((12, 13), cpufreq__cpuinfo_max_freq=3_700_000)
+    assert classes_of(machine.root) == {"P": 4, "E": 8, "LP-E": 2}
+
+
+def test_low_power_e_cores_with_a_pmu_of_their_own(tmp_path: Path) -> None:
+    machine = machines.intel_low_power(tmp_path)
+    machine.pmu("cpu_atom", 10, "4-11", cpu_cycles="event=0x3c", instructions="event=0xc0")
+    machine.pmu("cpu_lowpower", 11, "12-13", cpu_cycles="event=0x3c", instructions="event=0xc0")
+    topology = read_topology(machine.root)
+    assert classes_of(machine.root) == {"P": 4, "E": 8, "LP-E": 2}
+    events = class_events(topology, machine.root)
+    assert [(e.core_class, e.kind, e.places) for e in events] == [
+        ("P", 4, (-1,)),
+        ("E", 10, (-1,)),
+        ("LP-E", 11, (-1,)),
+    ]
+
+
+def test_e_cores_without_the_big_cache_are_e_cores_where_there_are_no_others(tmp_path: Path) -> None:
+    machine = machines.FakeMachine(tmp_path)
+    machine.online(range(8))
+    machine.cpus(range(4), cpufreq__cpuinfo_max_freq=5_000_000)
+    machine.cpus(range(4, 8), cpufreq__cpuinfo_max_freq=3_700_000)
+    machine.cache(3, range(4))
+    machine.cache(2, range(4, 8))
+    machine.pmu("cpu_core", 4, "0-3")
+    machine.pmu("cpu_atom", 10, "4-7")
+    assert classes_of(machine.root) == {"P": 4, "E": 4}
+
+
 def test_three_arm_clusters(tmp_path: Path) -> None:
     machine = machines.big_little(tmp_path)
     topology = read_topology(machine.root)
@@ -83,6 +115,18 @@ def test_amd_ranking_alone(tmp_path: Path) -> None:
     assert classes_of(machine.root) == {"P": 4, "E": 8}
 
 
+def test_favoured_cores_and_a_ccd_under_a_stacked_cache_are_no_classes(tmp_path: Path) -> None:
+    machine = machines.FakeMachine(tmp_path)
+    machine.online(range(12))
+    for number in range(12):
+        speed = 5_650_000 - 25_000 * number if number < 6 else 5_000_000
+        machine.cpus((number,), cpufreq__cpuinfo_max_freq=speed, cpufreq__amd_pstate_prefcore_ranking=236 - 5 * number)
+    machine.pmu("cpu", 4, None)
+    topology = read_topology(machine.root)
+    assert topology.classes == ("P",)
+    assert "uniform" in topology.class_source
+
+
 def test_two_sockets_are_uniform_with_two_nodes(tmp_path: Path) -> None:
     topology = read_topology(machines.two_sockets(tmp_path).root)
     assert topology.classes == ("P",)
@@ -104,7 +148,9 @@ def test_a_cpuset_is_the_axis_and_the_host_is_mentioned(tmp_path: Path) -> None:
     assert len(topology.cpus) == 16
     assert topology.online == 224
     assert "16 of the host's 224" in topology.class_source
-    assert topology.class_of(0) == "unknown"
+    assert topology.class_of(0) == "P"  # the cpuset may change, and that CPU's class is known
+    assert len(topology.others) == 208
+    assert topology.class_of(224) == "unknown"
 
 
 def test_a_cpuset_of_e_cores_only_is_not_called_p(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from livemon.engine.core_classes import CoreClasses
 from livemon.engine.quantiles import EXACT, Quantiles, midmean
 from livemon.engine.totals import Totals
 from livemon.model.criteria import Criteria
@@ -236,3 +237,10 @@ def test_totals_do_not_depend_on_how_the_stream_was_cut(step: int) -> None:
     assert cut.stages() == whole.stages()
     assert cut.threads() == whole.threads()
     assert cut.steps() == whole.steps()
+
+
+def test_a_cpu_outside_the_first_cpuset_has_its_class_too() -> None:
+    """A cpuset may change while the session is recorded: threads then run on CPUs that were others' before."""
+    topology = Topology((Cpu(2, "P"), Cpu(3, "E")), ("P", "E"), "test", ("E",), 4, others=(Cpu(0, "P"), Cpu(1, "E")))
+    cores = CoreClasses(Criteria(), SessionFacts(topology=topology))
+    assert cores.classes_of(np.array([0, 1, 2, 3, 4, -1])).tolist() == [0, 1, 0, 1, -1, -1]

@@ -16,7 +16,7 @@ FACTS = SessionFacts(
     origin="demo",
     host="h",
     targets=(Target(1, "x", "x --y"),),
-    topology=Topology((Cpu(0, "P", 0, 1, 2, 1024, 5_000_000),), ("P", "E"), "cpu_capacity", ("E",), 4),
+    topology=Topology((Cpu(0, "P", 0, 1, 2, 1024, 5_000_000),), ("P", "E"), "cpu_capacity", ("E",), 4, (Cpu(1, "E"),)),
     capabilities=(Capability("cycles", False, "paranoid is 4", "sysctl kernel.perf_event_paranoid=1"),),
     environment=(("kernel", "6.18"),),
     criteria_toml="[finalize]\nbudget_ms = 5\n",
