@@ -170,4 +170,11 @@ SERVING: Final[tuple[Format, ...]] = (
         (" -", "ms"),
         rf" --? (?P<stage>(?:GET|POST|PUT|DELETE|PATCH|HEAD|OPTIONS|CALL|HANDLE) [^\s]{{0,500}}) (?:\d{{3}}|OK|ERROR) (?P<value__ms>{N})ms\s*$",
     ),
+    Format(
+        "ray_serve_call",
+        "Ray Serve up to 2.9: name of the method, ms",
+        "INFO 2024-03-04 04:05:36,175 default_Model g2pni5ln 726f6fd6-771d-4626-9495-8f30bcd8143a /predict replica.py:373 - __CALL__ OK 12.1ms",
+        (" - ", "ms"),
+        rf" - (?P<stage>[A-Z_][A-Z0-9_]{{1,80}}) (?:OK|ERROR) (?P<value__ms>{N})ms\s*$",
+    ),
 )

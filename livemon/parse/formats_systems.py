@@ -29,11 +29,12 @@ SYSTEMS: Final[tuple[Format, ...]] = (
         rf"\bGC\((?P<unit>\d+)\) (?P<label>Pause [A-Z]\w+).{{0,200}} \d+[BKMGT]->\d+[BKMGT](?:\(\d+[BKMGT]\))? (?P<pause__ms>{N})ms\s*$",
     ),
     Format(
-        "jvm_gc_concurrent",
-        "JVM unified GC log: a concurrent phase ends",
+        "jvm_gc_phase",
+        "JVM unified GC log: a phase or a concurrent cycle ends, in any collector",
         "[2.1s][info][gc] GC(4) Concurrent Mark Cycle 45.204ms",
-        ("GC(", " Concurrent ", "ms"),
-        rf"\bGC\((?P<unit>\d+)\)\s{{1,8}}(?P<stage>Concurrent(?: [A-Z][a-z]{{1,20}}){{1,5}}) (?P<value__ms>{N})ms\s*$",
+        ("GC(", "ms"),
+        rf"\bGC\((?P<unit>\d+)\)\s{{1,12}}(?:[YOyo]: )?(?:Phase \d{{1,2}}: )?(?P<stage>[A-Z][A-Za-z]{{1,30}}(?: [A-Za-z]{{1,30}}){{0,8}})"
+        rf"(?: \([^()]{{1,60}}\))?(?: \d+[BKMGT]->\d+[BKMGT](?:\(\d+[BKMGT]\))?)? (?P<value__ms>{N})ms\s*$",
     ),
     Format(
         "jvm_gc_old",
@@ -55,7 +56,9 @@ SYSTEMS: Final[tuple[Format, ...]] = (
         "Node --trace-gc: the pause; the ms before it are uptime",
         "[5129:0x37c4790]     3107 ms: Mark-sweep 1.8 (3.7) -> 1.8 (3.2) MB, 56.9 / 0.1 ms  (average mu = 0.239)",
         (" MB, ", " ms: ", " / "),
-        rf"\[\d+:0x[0-9a-f]+\] +\d+ ms: (?P<label>[\w-]+)[^,]{{0,100}} MB, (?P<pause__ms>{N}) / {N} ms",
+        r"\[\d+:(?:0x)?[0-9a-fA-F]{4,16}\] +\d+ ms: (?P<label>[\w-]+)[^/]{0,100}? MB, (?:pooled: \d+(?:[.,]\d+)? MB, )?"
+        r"(?P<pause__ms>\d+(?:[.,]\d+)?) / \d+(?:[.,]\d+)? ms",
+        decimal_comma=True,
     ),
     Format(
         "ctest",

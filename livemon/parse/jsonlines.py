@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, Final
 
-from livemon.parse import keys, units
+from livemon.parse import context, keys, units
 from livemon.parse.json_plans import ID_PATHS, JsonPlan, plan_of
 from livemon.parse.json_units import units_of_object
 from livemon.parse.reading import Draft, Reading
@@ -97,8 +97,12 @@ def read_json(
         if draft.stages:
             reading.rule = "json"
             draft.stages = [stage for stage in draft.stages if not keys.is_statistic(stage[0])]
+            if any(name in context.GENERIC for name, _ in draft.stages) and any(
+                context.is_waiting(text) for k in MESSAGE_KEYS if isinstance(text := value.get(k), str)
+            ):
+                draft.stages = [stage for stage in draft.stages if stage[0] not in context.GENERIC]
             if not draft.stages:
-                reading.remark = "a summary over several units, not a sample of one"
+                reading.remark = "a summary, or a plan: not a sample of one unit"
                 continue
             reading.drafts.append(draft)
         elif len(reading.problems) > before:
@@ -178,6 +182,7 @@ def _walk(
                 _walk(item, f"{path}{key}.", depth + 1, draft, reading, declared, bare_unit)
             continue
         unit = (declared.get(path + key) or declared.get(key)) if declared else None
+        is_declared = unit is not None
         suffix = None
         if unit is None:
             suffix = keys.unit_suffix(key)
@@ -192,10 +197,10 @@ def _walk(
         try:
             ms = _milliseconds(key, item, unit, bare_unit)
         except units.MalformedError as problem:
-            if keys.is_measured(key):
+            if is_declared or keys.is_measured(key):
                 reading.problems.append(f"{key}: {problem}")
             continue
-        if ms is not None and keys.is_measured(key):
+        if ms is not None and (is_declared or keys.is_measured(key)):
             if any(name == other for other, _ in draft.stages):
                 name = path + key
             draft.stages.append((name, ms))

@@ -11,6 +11,7 @@ import re
 from typing import Final, NamedTuple
 
 from livemon.parse import keys, units
+from livemon.parse.context import WAITING_MARKS
 from livemon.parse.keyvalue import ID_HINTS, QUERY_KEYS, id_in_text, pairs_of
 from livemon.parse.presets import AUTOMATIC, LONGEST_ROW, Preset
 from livemon.parse.reading import STARTS, UNIT_ENDS, Reading, Trait, trait_of
@@ -34,7 +35,7 @@ _KEY: Final = r"[A-Za-z_][A-Za-z0-9_]{0,80}"
 _PLAIN_LINE = re.compile(rf"{_KEY}={_VALUE}(?: {_KEY}={_VALUE})*")
 _STARTS_AS_UNIT = re.compile(rf"{units.UNIT}(?![\w=/%])")
 _DOUBTFUL: Final = (
-    "_timing", "_TIMING", "ETA", "s/it", "it/s", "progress =",)  # fmt: skip
+    "_timing", "_TIMING", "ETA", "s/it", "it/s", "progress =", *WAITING_MARKS)  # fmt: skip
 """What other rules know a line by."""
 _ROWS: Final = tuple(
     p for p in AUTOMATIC if not any(c in hint for hint in p.row.hints for c in "\\'{}[]|<\t") and p.row.hints

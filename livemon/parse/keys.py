@@ -54,6 +54,28 @@ _SETTINGS: Final = _words(
 )
 """Words of keys whose duration was set, planned or predicted, not measured."""
 
+_PLANS: Final = _words(
+    "lease lifetime remaining jitter resync sleep sleeping cool debounce linger quantum timeslice desired goal default "
+    "configured election ago"
+)
+"""The same, where no format says that the numbers of a line are durations: a stage may be called so."""
+
+_PLANS_ALONE: Final = _words("in every next rate range throttle delay")
+"""The same where they are the whole key: ``in=5m0s``, ``every=10s``, ``delay=500ms``."""
+
+_PLAN_ENDS: Final = _words("after every for seen")
+"""The same as last words: ``rotate_after``, ``idle_for``, ``last_seen``."""
+
+_NEXT: Final = _words("in run check attempt poll tick update sync try scrape start at")
+"""What comes at that time: ``next_run_in``, ``next_check``; ``next_token`` is work."""
+
+_PLACES: Final = _words("offset position skew drift seek")
+"""Last words of keys whose value is a place on a time line or between two clocks."""
+
+_MEDIA: Final = _words("audio video media clip track speech utterance song")
+_LENGTHS: Final = _words("duration length len") | _MEDIA
+"""The length of a recording (``audio_duration``) is no time that something took; ``audio_encode`` is."""
+
 _CLOCKS: Final = _words(
     "start end begin mono monotonic t ts timestamp now at epoch clock wallclock date stamp datetime deadline"
 )
@@ -126,34 +148,53 @@ def unit_suffix(key: str) -> tuple[str, str] | None:
 
 
 @lru_cache(maxsize=4096)
-def is_measured(key: str) -> bool:
-    """Whether a duration under this key was measured: no timeout, window, ETA, clock reading."""
+def is_timing(key: str) -> bool:
+    """Whether a number under this key can be a measured duration where the format says that numbers are durations."""
     parts = words(key)
-    if not parts:
-        return False
-    if not _SETTINGS.isdisjoint(parts):
+    if not parts or not _SETTINGS.isdisjoint(parts):
         return False
     if tuple(parts[-2:]) == ("wall", "ns"):
         return False  # the wall clock in ns, as clock anchors print it
-    stem = unit_suffix(key)
-    last = (words(stem[0]) if stem else parts) or parts
+    last = _words_without_unit(key, parts)
     if last[-1] in _CLOCKS and "to" not in last:
         return False
     return not (
         last[-1] in {"time", "ns"}
         and len(last) > 1
         and last[-2] in {"start", "end", "begin", "event", "mono", "wall"}
-        and stem
+        and last is not parts
     )
+
+
+@lru_cache(maxsize=4096)
+def is_measured(key: str) -> bool:
+    """Whether a duration under this key was measured: no timeout, window, clock reading, length of a recording."""
+    if not is_timing(key):
+        return False
+    parts = words(key)
+    if not _PLANS.isdisjoint(parts):
+        return False
+    last = _words_without_unit(key, parts)
+    end = last[-1]
+    if end in _PLACES or end in _PLAN_ENDS:
+        return False
+    if len(last) == 1:
+        return end not in _PLANS_ALONE and end not in _MEDIA
+    if last[0] in ("next", "last") and end in _NEXT:
+        return False
+    return end not in _LENGTHS or _MEDIA.isdisjoint(last)
+
+
+def _words_without_unit(key: str, parts: tuple[str, ...]) -> tuple[str, ...]:
+    stem = unit_suffix(key)
+    return (words(stem[0]) if stem else parts) or parts
 
 
 @lru_cache(maxsize=4096)
 def may_be_bare(key: str) -> bool:
     """Whether a bare number under this key can be a duration where bare numbers are durations."""
     parts = words(key)
-    return (
-        bool(parts) and key.lower() not in _NOT_DURATIONS and parts[-1] not in _NOT_DURATION_ENDS and is_measured(key)
-    )
+    return bool(parts) and key.lower() not in _NOT_DURATIONS and parts[-1] not in _NOT_DURATION_ENDS and is_timing(key)
 
 
 @lru_cache(maxsize=4096)

@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from livemon.parse import keys, units
+from livemon.parse import context, keys, units
 from livemon.parse.json_units import units_of_pairs
 from livemon.parse.reading import Draft, Reading, may_have_durations, take_pairs
 
 _PAIR = re.compile(
-    r"(?<![\w.\-/@#\"'=])([A-Za-z_@][\w.\-@/#]{0,120}+)="
+    r"(?<![\w.\-/@#\"'=?&])([A-Za-z_@][\w.\-@/#]{0,120}+)="
     r"(?:\"([^\"\\]*(?:\\.[^\"\\]*)*)\"|[ \t]{1,40}([+\-]?[\d.][^\s\"=,;)}\]|]*)(?![^\s\"]*=)"
     r"|([^\s\",;)}\]|]+(?:,\d[^\s\",;)}\]|]*)*))?"
     rf"(?:[ \t]({units.UNIT})(?![\w=/%]))?"
@@ -93,7 +93,13 @@ def read_keyvalue(
     if bare_unit is None and not may_have_durations(pairs, declared):
         return False
     draft = Draft("keyvalue")
+    before = len(reading.problems)
     take_pairs(draft, reading, pairs, bare_unit=bare_unit, declared=declared, decimal_comma=decimal_comma)
+    if draft.stages or len(reading.problems) > before:
+        own = context.own_text(text)
+        if own != text:
+            del reading.problems[before:]
+            return read_keyvalue(own, reading, declared, bare_unit, decimal_comma=decimal_comma)
     if not draft.stages:
         if reading.problems:
             reading.rule = "keyvalue"
@@ -114,6 +120,9 @@ def finish_pairs(draft: Draft, reading: Reading, text: str) -> bool:
     if is_progress(text):
         reading.remark = "a progress line, not a sample of a finished unit"
         return True
+    if any(name in context.GENERIC for name, _ in draft.stages) and context.is_waiting(context.message_of(text)):
+        draft.stages = [s for s in draft.stages if s[0] not in context.GENERIC]
+        reading.remark = "" if draft.stages else "the message says that it waits: a plan, not a measurement"
     if "query_type=" in text or "range_type=" in text:
         draft.stages = [s for s in draft.stages if s[0] not in QUERY_KEYS]
     if draft.stages:

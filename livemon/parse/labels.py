@@ -12,38 +12,52 @@ import re
 from typing import Final
 
 from livemon.parse import keys, units
+from livemon.parse.context import own_text
 from livemon.parse.keyvalue import id_in_text, is_progress
 from livemon.parse.reading import Draft, Reading
+from livemon.parse.timestamps import MONTHS
 
 SEARCHED_CHARS: Final = 16_384
 
 _VALUE = re.compile(
     r"(?<![\w.,\-+#/@%~$<>])(?<!\d:)"
     r"(\+?(?:\d+(?:\.\d+)?(?:d|h|m|s|ms)[ \t]?){2,8}(?![\w/])"
-    rf"|[+\-]?[\d.][\d.,_\-]*(?:[eE][+\-]?\d+)?[ \t]?{units.UNIT}(?![\w/%²]))"
+    rf"|[+\-]?[\d.][\d.,_\-]*(?:[eE][+\-]?\d+)?[ \t]?{units.UNIT}(?![\w/%²]|-[a-z]))"
 )
 _UNIT_IN_LABEL = re.compile(
-    rf"([A-Za-z][^:=|,;(){{}}\[\]\t\"]{{0,80}}?)[ ]?\(({units.UNIT})\)"
+    rf"([A-Za-z][^:=|,;(){{}}\[\]\t\"]{{0,80}}?)([ ]?)\(({units.UNIT})\)"
     rf"(?:[ ]{{0,40}}[:=][ ]{{0,60}}|[ ]{{1,40}})({units.NUMBER})(?![\w.%/])"
 )
+_OF_TIME = re.compile(r"(?:time|duration|latency|elapsed|wait|delay)$", re.IGNORECASE)
+"""What seconds follow without a space; elsewhere the ``(s)`` is a plural: ``port(s): 8080``."""
 _UNIT_IN_KEY = re.compile(
-    r"(?<![\w.])([A-Za-z]\w{0,60}_(?:ms|us|ns|s|sec|secs|seconds|msec|usec))"
+    r"(?<![\w.?&\-/])([A-Za-z]\w{0,60}_(?:ms|us|ns|s|sec|secs|seconds|msec|usec))"
     rf"[ ]{{0,8}}[:=][ ]{{0,40}}({units.NUMBER})(?![\w.%/])"
 )
-_COLON = re.compile(r"[:=]\s{0,60}$")
+_COLON = re.compile(r"(?<![<>!=~])[:=]\s{0,60}$")
+"""``reads >= 0.5 sec`` names nothing."""
 _VERB = re.compile(r"(?:^|[\s(])(took|takes|taking|in|is|executed for|ran for|lasted|done in|finished in)\s?\(?$")
-_IN_QUERY = re.compile(r"[?&][^\s=]{0,200}=$")
-"""``/search?step=15s``: part of an address."""
+_IN_QUERY = re.compile(r"(?:[?&]|(?:^|\s)--?)[^\s=]{0,200}=$")
+"""``/search?step=15s``, ``--timeout=5s``: part of an address, or of a command."""
+_WILL_BE = re.compile(
+    r"^\W*[A-Za-z]{4,}ing\b(?!.*\b(?:done|finished|completed?|ended|succeeded|ready)\b)", re.IGNORECASE
+)
+"""``Shutting down in 10 s``: in so much time, not for so long."""
+_SO_MANY = re.compile(r"\W*\d[\d,.]* [A-Za-z]+")
+"""``12 requests in 3 s``: several units, or a rate."""
 _LAST_PREPOSITION = re.compile(r" (?:for|of|at|on|in|to)$")
 _OPEN = re.compile(r"[(\[]\s?$")
 _LIST = re.compile(r"(?:^|[(,+|])\s{0,4}([A-Za-z][A-Za-z _\-]{1,60})\s$")
-_ROUTE = re.compile(r"((?:GET|POST|PUT|DELETE|PATCH|HEAD|OPTIONS) [^\s\"]{1,500}) \(?\d{3}\)?\s$")
+_ROUTE = re.compile(
+    r"((?:GET|POST|PUT|DELETE|PATCH|HEAD|OPTIONS) [^\s\"]{1,500})(?: HTTP/\d(?:\.\d)?\")? \(?\d{3}\)?"
+    r"(?: [A-Z][A-Za-z ]{1,40})?(?: -)?\s$"
+)
 _ROUTE_AT_END = re.compile(r"((?:GET|POST|PUT|DELETE|PATCH|HEAD|OPTIONS) [^\s\"]{1,500})\s*$")
 _TOOK_BEFORE = re.compile(r"(?:^|[^\w\s]\s)Took\s$")
 _TO_DO = re.compile(r"\s(?:to|for) ([a-z][a-z ]{2,80})")
 _ALONE = re.compile(r"^\s*([A-Za-z][\w ]{0,60}?)(?:\s{2,60}|\t)$")
 _CLAUSE = re.compile(
-    r"[:;|,\t\]\)\[({}>\"]\s|[|;\t\])>\"]|(?:^|\s)[-–—]+\s|\.\s|(?<![pP]\d)(?<![pP])(?<![pP]\d\d\.)\d\s{1,4}(?=[A-Za-z])|/\s"
+    r"[:;|,\t\]\)\[({}>\"]\s|[|;\t\])>\"]|(?:^|\s)[-–—*]+\s|\.\s|(?<![pP]\d)(?<![pP])(?<![pP]\d\d\.)\d\s{1,4}(?=[A-Za-z])|/\s"
 )
 _STOP_WORD = re.compile(
     r"(?:^|\s)(?:(?:at|with|for|from|to|on|by|into|over|using|after|before|within|took|takes|per|of)(?=\s|$)|\S*[\d\"'/\\#=<>{}@.]\S*)"
@@ -58,7 +72,7 @@ _RATE_AFTER = re.compile(r"\s?(?:per\b|/|at \d|ago\b|left\b|\(\+|remaining\b|tim
 _PLANNED = re.compile(
     r"\b(?:scheduling|retry\w*|restart\w*|sleep\w*|wait(?:ing)? for|will|would|expir\w*|next|again|reconnect\w*"
     r"|back-?off|timeout|timed out|deadline|interval|window|limit|budget|target|expected|estimated|remaining|every"
-    r"|scheduled$|^no|ETA|billed|uptime|renewal|length|max(?:imum)? allowed)\b",
+    r"|scheduled$|^no|ETA|billed|uptime|renewal|length|max(?:imum)? allowed|^default)\b",
     re.IGNORECASE,
 )
 _MESSAGE = re.compile(r"\b(?:msg|message)=\"((?:[^\"\\]|\\.)*)\"")
@@ -70,6 +84,7 @@ def read_labels(text: str, reading: Reading) -> bool:
     """Read the durations that prose names; false if there is none."""
     text = text[:SEARCHED_CHARS]
     whole = text
+    text = own_text(text)
     message = _MESSAGE.search(text)
     if message:
         text = message[1].replace('\\"', '"')
@@ -82,8 +97,10 @@ def read_labels(text: str, reading: Reading) -> bool:
     spans: list[tuple[int, int]] = []
     behind = 0
     for match in _UNIT_IN_LABEL.finditer(text):
-        spans.append(match.span(3))
-        skipped = _take(_name(match[1], draft), match[3] + match[2], draft, reading) or skipped
+        spans.append(match.span(4))
+        if match[3] == "s" and not match[2] and not _OF_TIME.search(match[1]):
+            continue
+        skipped = _take(_name(match[1], draft), match[4] + match[3], draft, reading) or skipped
     for match in _UNIT_IN_KEY.finditer(text):
         suffix = keys.unit_suffix(match[1])
         if suffix is not None and keys.is_measured(match[1]):
@@ -95,6 +112,8 @@ def read_labels(text: str, reading: Reading) -> bool:
             continue
         if _RATE_AFTER.match(text, match.end()) or _is_range(match[1]):
             continue
+        if match[1][0] == "+" and not _COLON.search(text, max(0, match.start() - 64), match.start()):
+            continue  # so long after something else
         name, is_planned = _named(text, match, named_from, draft)
         if is_planned:
             skipped = "the duration is planned or a limit, not measured"
@@ -114,12 +133,13 @@ def read_labels(text: str, reading: Reading) -> bool:
     return True
 
 
+_NO_NAMES: Final = frozenset(("id", "pid", "tid", *MONTHS))
 _SEVERAL: Final = "a figure over several units, not a sample of one"
 
 
 def _take(name: str, text: str, draft: Draft, reading: Reading) -> str:
     """Take one named value; returns why it is skipped, or nothing."""
-    if not name:
+    if not name or name.lower() in _NO_NAMES:
         return ""
     if keys.is_statistic(name):
         return _SEVERAL
@@ -151,8 +171,10 @@ def _named(text: str, match: re.Match[str], named_from: int, draft: Draft) -> tu
     if verb and not _TOOK_BEFORE.search(before):
         clause = before[: verb.start()]
         words = _clause(clause)
-        if _PLANNED.search(words):
+        if _PLANNED.search(words) or (verb[1] == "in" and _WILL_BE.match(words)):
             return "", True
+        if verb[1] == "in" and _SO_MANY.fullmatch(_prose_clause(clause)):
+            return "", False
         named_route = _ROUTE_AT_END.search(clause)
         return named_route[1] if named_route else _name(clause, draft, is_prose=True), False
     took = _TOOK_BEFORE.search(before)
@@ -219,7 +241,7 @@ def _without_odd_start(words: str) -> str:
 
 
 _ODD: Final = frozenset("0123456789\"'/\\#=<>{}@")
-_PROSE_CLAUSE = re.compile(r"(?:[:;|\]\)>]|\.)\s|[|;\t(]|(?:^|\s)[-–—]+\s")
+_PROSE_CLAUSE = re.compile(r"(?:[:;|\]\)>]|\.)\s|[|;\t(]|(?:^|\s)[-–—*]+\s")
 _ATTRIBUTE = re.compile(r"^\W*[A-Za-z][A-Za-z ]{0,40} (?:\S*[\d\"']\S*)\s*$")
 
 

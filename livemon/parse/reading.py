@@ -84,6 +84,7 @@ def take_pairs(
             labels = {} if labels is None else labels
             labels.setdefault(trait.lowered, text)
         unit = (declared.get(key) or declared.get(key.rpartition(".")[2])) if declared else None
+        is_measured = trait.is_measured or unit is not None or (bare_unit is not None and trait.is_timing)
         if not text or (text[0] not in STARTS and unit is None and trait.unit is None and bare_unit is None):
             _take_field(draft, trait, text)
             continue
@@ -97,7 +98,7 @@ def take_pairs(
             elif unit is None and trait.unit is not None:
                 name, unit = trait.stem, trait.unit
             if value is None:
-                if unit is not None and trait.is_measured and not units.is_absent(text):
+                if unit is not None and is_measured and not units.is_absent(text):
                     value = units.milliseconds(text, unit, decimal_comma=decimal_comma)
                 elif unit is None and bare_unit is not None and trait.may_be_bare and not _is_word(text):
                     bare.append((len(stages) + len(bare), key, text))
@@ -106,12 +107,12 @@ def take_pairs(
                     _take_field(draft, trait, text)
                     continue
         except units.MalformedError as problem:
-            if trait.is_measured:
+            if is_measured:
                 reading.problems.append(f"{key}: {problem}")
             else:
                 draft.fields.append((key, text))
             continue
-        if trait.is_measured:
+        if is_measured:
             if name != key and any(name == other for other, _ in stages):
                 name = key
             stages.append((name, value))
@@ -149,6 +150,8 @@ class Trait(NamedTuple):
     """The key without its unit."""
     unit: str | None
     is_measured: bool
+    is_timing: bool
+    """Measured where the format says that numbers are durations."""
     may_be_bare: bool
     is_plain: bool
     """Only its value can make it a duration."""
@@ -171,6 +174,7 @@ def trait_of(key: str) -> Trait:
         stem,
         unit,
         keys.is_measured(key),
+        keys.is_timing(key),
         keys.may_be_bare(key),
         unit is None and lowered not in _NAMED,
     )
