@@ -24,7 +24,7 @@ MAX_DEPTH: Final = 8
 MAX_FIELDS: Final = 64
 LONGEST_FIELD: Final = 200
 _LONGEST_PREFIX: Final = 400
-MESSAGE_KEYS: Final = ("msg", "message", "MESSAGE", "log", "event", "body")
+MESSAGE_KEYS: Final = ("msg", "message", "MESSAGE", "log", "event", "body", "textPayload", "line")
 _DECODER = json.JSONDecoder()
 _SKIPPED: Final = frozenset(
     ("headers", "resp_headers", "request_headers", "response_headers", "attributes", "tags", "labels")

@@ -60,7 +60,7 @@ _PLANS: Final = _words(
 )
 """The same, where no format says that the numbers of a line are durations: a stage may be called so."""
 
-_PLANS_ALONE: Final = _words("in every next rate range throttle delay")
+_PLANS_ALONE: Final = _words("in every next rate range throttle delay length restart watchdog")
 """The same where they are the whole key: ``in=5m0s``, ``every=10s``, ``delay=500ms``."""
 
 _PLAN_ENDS: Final = _words("after every for seen")

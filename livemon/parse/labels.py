@@ -57,7 +57,7 @@ _TOOK_BEFORE = re.compile(r"(?:^|[^\w\s]\s)Took\s$")
 _TO_DO = re.compile(r"\s(?:to|for) ([a-z][a-z ]{2,80})")
 _ALONE = re.compile(r"^\s*([A-Za-z][\w ]{0,60}?)(?:\s{2,60}|\t)$")
 _CLAUSE = re.compile(
-    r"[:;|,\t\]\)\[({}>\"]\s|[|;\t\])>\"]|(?:^|\s)[-–—*]+\s|\.\s|(?<![pP]\d)(?<![pP])(?<![pP]\d\d\.)\d\s{1,4}(?=[A-Za-z])|/\s"
+    r"[:;|,\t\]\)\[({}>\"]\s|[|;\t\])>\"]|(?:^|\s)[-–—*]+\s|(?<![Aa]vg)\.\s|(?<![pP]\d)(?<![pP])(?<![pP]\d\d\.)\d\s{1,4}(?=[A-Za-z])|/\s"
 )
 _STOP_WORD = re.compile(
     r"(?:^|\s)(?:(?:at|with|for|from|to|on|by|into|over|using|after|before|within|took|takes|per|of)(?=\s|$)|\S*[\d\"'/\\#=<>{}@.]\S*)"
@@ -68,14 +68,28 @@ _LEVEL = re.compile(r"^(?:TRACE|DEBUG|DBG|INFO|INF|NOTICE|WARN|WARNING|WRN|ERROR
 _ARGUMENTS = re.compile(r"(?<=\w) ?\([^()]{0,300}\)")
 """``Log(dir=/d, topic=a)``: what stands in brackets behind a word."""
 _EDGES: Final = " \t-–—*>.:=([`'\""
-_RATE_AFTER = re.compile(r"\s?(?:per\b|/|at \d|ago\b|left\b|\(\+|remaining\b|timeout\b|exceeded\b|[-–—] ?[\d.]|±|\.\.)")
+_RATE_AFTER = re.compile(
+    r"\s?(?:per\b|/|at \d|ago\b|left\b|\(\+|remaining\b|(?:timeout|interval|window|period|delay|slice)s?\b"
+    r"|exceeded\b|old\b|apart\b|of\b|[-–—] ?[\d.]|±|\.\.|(?:-{1,2}|=)>\s?\d|→)"
+)
+"""What follows a rate, a plan, a length (``3 s of audio``), a range or a change (``3 s -> 2 s``)."""
+_DECADE = re.compile(r"(?:1[89]|20)\d0s")
 _PLANNED = re.compile(
     r"\b(?:scheduling|retry\w*|restart\w*|sleep\w*|wait(?:ing)? for|will|would|expir\w*|next|again|reconnect\w*"
     r"|back-?off|timeout|timed out|deadline|interval|window|limit|budget|target|expected|estimated|remaining|every"
-    r"|scheduled$|^no|ETA|billed|uptime|renewal|length|max(?:imum)? allowed|^default)\b",
+    r"|scheduled$|^no|ETA|billed|uptime|renewal|length|max(?:imum)? allowed|^defaults?|should|shall|must"
+    r"|may|might|could)\b",
     re.IGNORECASE,
 )
 _MESSAGE = re.compile(r"\b(?:msg|message)=\"((?:[^\"\\]|\\.)*)\"")
+_NO_ENDS: Final = frozenset(
+    (
+        "than", "of", "to", "from", "by", "with", "within", "that", "which", "is", "it", "and", "or", "the", "a", "an",
+        "on", "at", "in", "for", "as", "but", "this", "its", "under", "over", "about", "only", "most", "least", "now",
+        "should", "after", "before",
+    )
+)  # fmt: skip
+"""No name ends so: the number behind it belongs to a sentence."""
 _STOP_AT_END = re.compile(r"\s(?:at|with|for|from|to|on|by|into|over|using|of|in)$")
 _ID_AT_END = re.compile(r"\s+#?(\d{1,12})$")
 
@@ -110,7 +124,7 @@ def read_labels(text: str, reading: Reading) -> bool:
         named_from, behind = behind, match.end()
         if any(a <= match.start() < b for a, b in spans):
             continue
-        if _RATE_AFTER.match(text, match.end()) or _is_range(match[1]):
+        if _RATE_AFTER.match(text, match.end()) or _is_range(match[1]) or _DECADE.fullmatch(match[1]):
             continue
         if match[1][0] == "+" and not _COLON.search(text, max(0, match.start() - 64), match.start()):
             continue  # so long after something else
@@ -166,7 +180,7 @@ def _named(text: str, match: re.Match[str], named_from: int, draft: Draft) -> tu
         if _IN_QUERY.search(before):
             return "", False
         label = before[max(len(before) - (match.start() - named_from), 0) : colon.start()]
-        return _LAST_PREPOSITION.sub("", _name(label, draft)), False
+        return _name(_LAST_PREPOSITION.sub("", label.rstrip()), draft), False
     verb = _VERB.search(before)
     if verb and not _TOOK_BEFORE.search(before):
         clause = before[: verb.start()]
@@ -189,7 +203,7 @@ def _named(text: str, match: re.Match[str], named_from: int, draft: Draft) -> tu
         return _name(before[: opened.start()], draft, is_prose=True), False
     listed = _LIST.search(before)
     if listed and (after[:1] in (",", ")", "+", "|") or after[:2] == " +") and "(" in before:
-        return listed[1].strip(), False
+        return _as_name(listed[1].strip()), False
     alone = _ALONE.search(before)
     if alone and match.end() >= len(text.rstrip()):
         return alone[1].strip(), False
@@ -228,8 +242,14 @@ def _name(text: str, draft: Draft, *, is_prose: bool = False) -> str:
         words = words[: stop.start()]
     elif stop and any(c.isdigit() or c in "\"'/\\=" for c in words):
         words = ""
-    words = words.strip(_EDGES)
-    return words if words.isalpha() or (len(words) > 1 and words[0].isalpha()) else ""
+    return _as_name(words.strip(_EDGES))
+
+
+def _as_name(words: str) -> str:
+    """The words, if they can be a name: no garbage, no part of a sentence that goes on with the number."""
+    if not words[:1].isalpha() or not words.isprintable() or "\ufffd" in words:
+        return ""
+    return "" if words.rpartition(" ")[2].lower() in _NO_ENDS else words
 
 
 def _without_odd_start(words: str) -> str:
