@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from livemon.collect.environment import cgroup_version, cpu_limit
+from livemon.collect.cgroups import cgroup_folders, cgroup_path, cgroup_version, cpu_limit, is_root_group, throttling
 from livemon.collect.perf_groups import class_events
 from livemon.collect.perf_layer import KernelPerf, PerfLayer
 from livemon.collect.perf_probe import probe as probe_counters
@@ -15,7 +15,7 @@ from livemon.collect.procfs import DENIED, list_numbers, read_file, read_text
 from livemon.collect.thread_opening import schedstat_capabilities
 from livemon.collect.topology import cpuset_cpus, read_topology
 from livemon.model.facts import Capability, Topology
-from livemon.parse.procfs import format_cpu_list, parse_cgroups, parse_cpu_times, parse_schedstat, parse_status_field
+from livemon.parse.procfs import format_cpu_list, parse_cpu_times, parse_schedstat, parse_status_field
 
 
 def probe(pid: int | None = None, root: str = "/", perf: PerfLayer | None = None) -> tuple[Capability, ...]:
@@ -39,7 +39,7 @@ def probe(pid: int | None = None, root: str = "/", perf: PerfLayer | None = None
         *_pressure(base),
         _frequency(base),
         _heat(base),
-        _cgroup(base, root, subject),
+        _cgroup(root, subject),
         _cpuset(root, subject, topology),
         _descriptors(base, subject, len(topology.classes)),
         *_namespace(base, subject),
@@ -116,24 +116,25 @@ def _heat(base: str) -> Capability:
     return Capability("thermal throttling", False, "no throttle counts in sysfs (a VM, or not an Intel CPU)")
 
 
-def _cgroup(base: str, root: str, subject: str) -> Capability:
+def _cgroup(root: str, subject: str) -> Capability:
+    name = "cgroup throttling"
     version = cgroup_version(root)
     if version is None:
-        return Capability("cgroup throttling", False, "no cgroups", "mount -t cgroup2 none /sys/fs/cgroup")
+        return Capability(name, False, "no cgroups", "mount -t cgroup2 none /sys/fs/cgroup  (as root)")
+    folders, path = cgroup_folders(root, subject), cgroup_path(root, subject)
     limit = cpu_limit(root, subject)
-    lines = parse_cgroups((read_text(f"{base}/proc/{subject}/cgroup") or "").encode())
-    path = next((path for controllers, path in lines if "cpu" in controllers or not controllers), "/")
-    quota = f"limit {limit}" if limit else "no CPU limit"
-    mount = Path(f"{base}/sys/fs/cgroup")
-    folders = (mount / path.strip("/"), mount, mount / "cpu" / path.strip("/"), mount / "cpu", mount / "cpu,cpuacct")
-    if any((folder / "cpu.stat").exists() for folder in folders):
-        return Capability("cgroup throttling", True, f"cgroup {version}, {path}, {quota}")
-    return Capability(
-        "cgroup throttling",
-        False,
-        f"cgroup {version}, but no cpu.stat for {path}",
-        "mount /sys/fs/cgroup into the container",
+    if is_root_group(folders):
+        return Capability(name, True, f"cgroup {version}, the root group: no limit can throttle it")
+    if throttling(folders):
+        return Capability(name, True, f"cgroup {version}, {path}, {f'limit {limit}' if limit else 'no CPU limit'}")
+    if not any(Path(f"{folder}/cpu.stat").exists() for folder in folders):
+        remedy = "docker run -v /sys/fs/cgroup:/sys/fs/cgroup:ro …, or run livemon outside the container"
+        return Capability(name, False, f"cgroup {version}, but {path} is not under /sys/fs/cgroup here", remedy)
+    reason = (
+        f"cgroup {version}, but {path} and the groups above it have no cpu controller: no limit of theirs throttles it"
     )
+    above = folders[1] if len(folders) > 1 else folders[0]
+    return Capability(name, False, reason, f"echo +cpu > {above}/cgroup.subtree_control  (as root)")
 
 
 def _cpuset(root: str, subject: str, topology: Topology) -> Capability:

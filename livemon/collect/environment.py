@@ -8,8 +8,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from livemon.collect.procfs import read_int, read_text
-from livemon.parse.procfs import parse_cgroups
+from livemon.collect.cgroups import cgroup_version, cpu_limit
+from livemon.collect.procfs import read_text
 
 _SECRET_NAME = re.compile(
     r"(pass(word|wd|phrase)?|secret|token|api[-_]?key|access[-_]?key|auth(?!or)|credential|private)", re.I
@@ -80,38 +80,6 @@ def _linux(root: str) -> list[tuple[str, str | None]]:
         ("cgroup_cpu_limit", cpu_limit(root)),
         ("boot_id", read_text(f"{base}/proc/sys/kernel/random/boot_id")),
     ]
-
-
-def cgroup_version(root: str = "/") -> str | None:
-    """``v2``, ``v1`` (cpu controller there) or ``v1 and v2``; ``None`` without cgroups."""
-    base = root.rstrip("/")
-    text = read_text(f"{base}/proc/self/cgroup")
-    if text is None:
-        return None
-    lines = parse_cgroups(text.encode())
-    has_v1 = any("cpu" in controllers for controllers, _ in lines)
-    has_v2 = any(not controllers for controllers, _ in lines)
-    if has_v1:
-        return "v1 and v2" if has_v2 else "v1"
-    return "v2" if has_v2 else None
-
-
-def cpu_limit(root: str = "/", pid: int | str = "self") -> str | None:
-    """The CPU quota of a process's cgroup in CPUs, such as ``1.5 CPUs``; ``None`` if there is none."""
-    base = root.rstrip("/")
-    text = read_text(f"{base}/proc/{pid}/cgroup")
-    for controllers, path in parse_cgroups((text or "").encode()):
-        for folder in (f"{base}/sys/fs/cgroup/{path.strip('/')}", f"{base}/sys/fs/cgroup"):
-            if not controllers:
-                quota, _, period = (read_text(f"{folder}/cpu.max") or "").partition(" ")
-                if quota.isdecimal() and period.isdecimal() and int(period):
-                    return f"{int(quota) / int(period):g} CPUs"
-        if "cpu" in controllers:
-            for folder in (f"{base}/sys/fs/cgroup/cpu/{path.strip('/')}", f"{base}/sys/fs/cgroup/cpu"):
-                limit, every = read_int(f"{folder}/cpu.cfs_quota_us"), read_int(f"{folder}/cpu.cfs_period_us")
-                if limit and every and limit > 0:
-                    return f"{limit / every:g} CPUs"
-    return None
 
 
 def host_name() -> str:

@@ -10,15 +10,14 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from livemon.collect.cgroups import cgroup_folders, throttling
 from livemon.collect.procfs import read_file, read_text
 from livemon.collect.topology import cpuset_cpus, online_cpus
 from livemon.model.clock import Clock
 from livemon.model.samples import MachineSample, Note, Sample
 from livemon.parse.procfs import (
     format_cpu_list,
-    parse_cgroups,
     parse_cpu_times,
-    parse_keyed,
     parse_pressure,
     parse_stat,
 )
@@ -46,11 +45,9 @@ class PressureSampler:
         """By pid: faults at the first and at the newest look."""
         self._past_majflt: int | None = None
         """Faults of processes that ended; ``None`` while there are none."""
-        cpus = f"{self._base}/sys/devices/system/cpu"
-        self._frequencies = _PerCpuFiles(
-            {f"cpu{n}_freq_khz": f"{cpus}/cpu{n}/cpufreq/scaling_cur_freq" for n in self._cpuset or self._online}
-        )
-        self._throttles = _PerCpuFiles(_throttle_files(Path(cpus), self._online))
+        self._frequencies = _PerCpuFiles()
+        self._throttles = _PerCpuFiles()
+        self._open_files()
 
     def add_process(self, pid: int) -> None:
         """Count this process's page faults too."""
@@ -85,11 +82,20 @@ class PressureSampler:
         self._frequencies.close()
         self._throttles.close()
 
+    def _open_files(self) -> None:
+        """Open the files of the CPUs that are there now."""
+        cpus = f"{self._base}/sys/devices/system/cpu"
+        self._frequencies.open(
+            {f"cpu{n}_freq_khz": f"{cpus}/cpu{n}/cpufreq/scaling_cur_freq" for n in self._cpuset or self._online}
+        )
+        self._throttles.open(_throttle_files(Path(cpus), self._online))
+
     def _read_psi(self, values: dict[str, int]) -> None:
         for resource in ("cpu", "memory", "io", "irq"):
             data = _maybe(f"{self._base}/proc/pressure/{resource}")
             for kind, total in parse_pressure(data).items():
-                values[f"psi_{resource}_{kind}_us"] = total
+                if (resource, kind) != ("cpu", "full"):  # not defined for the whole machine: the kernel shows 0
+                    values[f"psi_{resource}_{kind}_us"] = total
 
     def _read_cpu_times(self, values: dict[str, int]) -> None:
         for times in parse_cpu_times(_maybe(f"{self._base}/proc/stat")):
@@ -103,46 +109,16 @@ class PressureSampler:
                 values[f"cpu{times.cpu}_softirq_ticks"] = times.softirq_ticks
 
     def _read_cgroup(self, values: dict[str, int]) -> None:
-        """Throttling of the target's group and of every group above it: a quota anywhere stops it."""
-        folders = self._cgroup_folders()
-        for folder in folders:
-            stat = parse_keyed(_maybe(f"{folder}/cpu.stat"))
-            throttled_us = stat.get("throttled_usec")
-            if throttled_us is None and "throttled_time" in stat:
-                throttled_us = stat["throttled_time"] // 1000  # v1 counts in ns
-            if throttled_us is None or "nr_throttled" not in stat:
-                continue
-            values["cgroup_throttled_us"] = values.get("cgroup_throttled_us", 0) + throttled_us
-            values["cgroup_nr_throttled"] = values.get("cgroup_nr_throttled", 0) + stat["nr_throttled"]
-            values["cgroup_nr_periods"] = values.get("cgroup_nr_periods", 0) + stat.get("nr_periods", 0)
+        folders: list[str] = []
+        for pid in self._pids:
+            folders = cgroup_folders(self._root, pid)
+            if folders:
+                break
+        values |= {f"cgroup_{name}": value for name, value in throttling(folders).items()}
         for folder in folders[:1]:
             for resource in ("cpu", "memory", "io"):
                 for kind, total in parse_pressure(_maybe(f"{folder}/{resource}.pressure")).items():
                     values[f"cgroup_psi_{resource}_{kind}_us"] = total
-
-    def _cgroup_folders(self) -> list[str]:
-        """The target's group and those above it, in the hierarchy that has the cpu controller."""
-        lines: tuple[tuple[frozenset[str], str], ...] = ()
-        for pid in self._pids:
-            lines = parse_cgroups(_maybe(f"{self._base}/proc/{pid}/cgroup"))
-            if lines:
-                break
-        mount = f"{self._base}/sys/fs/cgroup"
-        v1 = next((path for controllers, path in lines if "cpu" in controllers), None)
-        v2 = next((path for controllers, path in lines if not controllers), None)
-        if v1 is not None:
-            bases, path = [f"{mount}/cpu", f"{mount}/cpu,cpuacct"], v1
-        elif v2 is not None:
-            bases, path = [mount], v2
-        else:
-            return []
-        base = next((base for base in bases if Path(base).is_dir()), None)
-        if base is None:
-            return []
-        parts = [part for part in path.split("/") if part and part != ".."]
-        folders = ["/".join([base, *parts[:depth]]) for depth in range(len(parts), -1, -1)]
-        # Inside a container the host's path does not exist here: then only the mount's own group is left.
-        return [folder for folder in folders if Path(folder).is_dir()]
 
     def _read_faults(self, values: dict[str, int]) -> None:
         """Major faults since livemon looks at each process, those that ended included."""
@@ -173,30 +149,36 @@ class PressureSampler:
             if came:
                 yield Note(now_ns, "info", f"CPU {format_cpu_list(came)} came online")
             self._online = online
+            self._open_files()
         if cpuset and cpuset != self._cpuset:
             before = format_cpu_list(self._cpuset) or "none"
             yield Note(now_ns, "warning", f"the target's cpuset changed from {before} to {format_cpu_list(cpuset)}")
             self._cpuset = cpuset
+            self._open_files()
 
 
 class _PerCpuFiles:
     """Numbers in many small files, kept open and read some at a time."""
 
-    def __init__(self, files: dict[str, str]) -> None:
+    def __init__(self) -> None:
         self._open: list[tuple[str, int]] = []
+        self._next = 0
+        self.last: dict[str, int] = {}
+        """The newest value of each file, those of CPUs that went included."""
+
+    def open(self, files: dict[str, str]) -> None:
+        """Read these files from now on."""
+        self.close()
         for name, path in files.items():
             try:
                 self._open.append((name, os.open(path, os.O_RDONLY | os.O_CLOEXEC)))
             except OSError:
                 continue  # not there, or no descriptor left: its name stays out of the samples
-        self._next = 0
-        self.last: dict[str, int] = {}
-        """The newest value of each file."""
 
     @property
     def is_complete(self) -> bool:
         """Whether there are files and each has been read at least once."""
-        return 0 < len(self._open) == len(self.last)
+        return bool(self._open) and all(name in self.last for name, _ in self._open)
 
     def read(self) -> dict[str, int]:
         """The values of this sample's share."""
@@ -218,17 +200,16 @@ class _PerCpuFiles:
 
 
 def _throttle_files(cpus: Path, online: Iterable[int]) -> dict[str, str]:
-    """Core counts of each CPU; the package count of one CPU of each package, as the others repeat it."""
-    files, packages = {}, set()
+    """The count of one CPU of each core, and of each package: the others of it repeat them."""
+    files: dict[str, str] = {}
     for number in online:
         base = cpus / f"cpu{number}"
         if not (base / "thermal_throttle").is_dir():
             continue
-        files[f"core{number}"] = f"{base}/thermal_throttle/core_throttle_count"
         package = read_text(f"{base}/topology/physical_package_id")
-        if package not in packages:
-            packages.add(package)
-            files[f"package{package}"] = f"{base}/thermal_throttle/package_throttle_count"
+        core = read_text(f"{base}/topology/core_id")
+        files.setdefault(f"core{package}.{core}", f"{base}/thermal_throttle/core_throttle_count")
+        files.setdefault(f"package{package}", f"{base}/thermal_throttle/package_throttle_count")
     return files
 
 

@@ -37,7 +37,7 @@ def test_pressure_and_interrupts(machine: FakeMachine) -> None:
     machine.write("proc/stat", "cpu 9 0 0 90 0 3 4 6\ncpu0 5 0 0 45 0 1 2 3\ncpu1 4 0 0 45 0 2 2 3\nintr 1\n")
     values = read(PressureSampler([7], machine.root))
     assert values["psi_cpu_some_us"] == 11
-    assert values["psi_cpu_full_us"] == 2
+    assert "psi_cpu_full_us" not in values  # the kernel does not define it for the whole machine, and shows 0
     assert values["psi_io_some_us"] == 5
     assert "psi_memory_some_us" not in values
     assert values["steal_ticks"] == 6
@@ -54,6 +54,12 @@ def test_throttling_on_v2_counts_the_groups_above_too(machine: FakeMachine) -> N
     values = read(PressureSampler([7], machine.root))
     assert (values["cgroup_throttled_us"], values["cgroup_nr_throttled"]) == (750, 3)
     assert values["cgroup_psi_cpu_some_us"] == 3
+
+
+def test_a_group_has_its_own_full_cpu_pressure(machine: FakeMachine) -> None:
+    machine.write("sys/fs/cgroup/kube/pod/ctr/cpu.pressure", "some avg10=0 total=9\nfull avg10=0 total=4\n")
+    values = read(PressureSampler([7], machine.root))
+    assert (values["cgroup_psi_cpu_some_us"], values["cgroup_psi_cpu_full_us"]) == (9, 4)
 
 
 def test_throttling_on_v1_is_in_ns(machine: FakeMachine) -> None:
@@ -94,6 +100,9 @@ def test_heat_counts_each_core_and_each_package_once(machine: FakeMachine) -> No
     for number in range(4):
         machine.write(f"sys/devices/system/cpu/cpu{number}/topology/physical_package_id", "0")
     assert read(PressureSampler([7], machine.root))["thermal_throttle_count"] == 4 + 10 + 5
+    for number in (1, 3):  # siblings of 0 and 2: their core's count is the same one
+        machine.write(f"sys/devices/system/cpu/cpu{number}/topology/core_id", str(number - 1))
+    assert read(PressureSampler([7], machine.root))["thermal_throttle_count"] == 2 + 10 + 5
 
 
 def test_major_faults_count_from_the_first_look_and_never_go_back(machine: FakeMachine) -> None:
@@ -136,3 +145,19 @@ def test_hotplug_and_cpuset_changes_are_told(tmp_path: Path) -> None:
     machine.online(range(224))
     assert [s.text for s in sampler.sample(3) if isinstance(s, Note)] == ["CPU 200-223 came online"]
     assert [s for s in sampler.sample(4) if isinstance(s, Note)] == []
+
+
+def test_frequencies_follow_the_cpus_that_come_and_the_cpuset(tmp_path: Path) -> None:
+    machine = machines.big_host_with_cpuset(tmp_path)
+    machine.cpus(range(224), cpufreq__scaling_cur_freq=2_000_000)
+    sampler = PressureSampler([7], machine.root)
+    machine.write("sys/fs/cgroup/kubepods/pod1/c1/cpuset.cpus.effective", "0-1\n")
+    names = {name for name in read(sampler) if name.endswith("_freq_khz")}
+    assert names == {"cpu0_freq_khz", "cpu1_freq_khz"}
+    machine.remove("sys/fs/cgroup/kubepods/pod1/c1/cpuset.cpus.effective")
+    machine.online(range(60))
+    sampler = PressureSampler([7], machine.root)
+    assert len([name for name in read(sampler) if name.endswith("_freq_khz")]) == 60
+    machine.online(range(61))
+    assert "cpu60_freq_khz" in read(sampler)
+    sampler.close()

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from livemon.collect.environment import cpu_limit, environment, redact_command
+from livemon.collect.environment import environment, redact_command
 from livemon.collect.processes import describe, find_by_name
 from livemon.model.errors import TargetError, UsageError
 from tests.collect import fake_machine as machines
@@ -101,18 +101,3 @@ def test_environment_has_what_is_there_only(tmp_path: Path) -> None:
     assert "governor" not in facts
     assert all(facts.values())
     assert dict(environment())["system"].startswith(os.uname().sysname)
-
-
-def test_cpu_limits_of_both_cgroup_versions(tmp_path: Path) -> None:
-    machine = machines.plain_vm(tmp_path)
-    machine.process(7, cgroup="0::/a/b\n")
-    machine.write("sys/fs/cgroup/a/b/cpu.max", "150000 100000\n")
-    assert cpu_limit(machine.root, 7) == "1.5 CPUs"
-    machine.write("sys/fs/cgroup/a/b/cpu.max", "max 100000\n")
-    assert cpu_limit(machine.root, 7) is None
-    machine.process(8, cgroup="3:cpu:/c\n")
-    machine.write("sys/fs/cgroup/cpu/c/cpu.cfs_quota_us", "400000\n")
-    machine.write("sys/fs/cgroup/cpu/c/cpu.cfs_period_us", "100000\n")
-    assert cpu_limit(machine.root, 8) == "4 CPUs"
-    machine.write("sys/fs/cgroup/cpu/c/cpu.cfs_quota_us", "-1\n")
-    assert cpu_limit(machine.root, 8) is None
