@@ -1,4 +1,4 @@
-"""The cgroup of a process: versions, limits, throttling, containers on built trees, and a real group of this machine."""
+"""The cgroup of a process: versions, limits, throttling, containers on built trees; a real group of this machine."""
 
 from __future__ import annotations
 
