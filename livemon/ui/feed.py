@@ -32,8 +32,9 @@ SWITCH_S = 0.0005
 """How long the UI's thread may wait for this one meanwhile (the interpreter's usual is ten times that)."""
 REST_S = 0.03
 """How long it rests after a key and after a wish: what they ask for has the machine to itself."""
-STEADY_S = 1 / 8
-"""The same in a stream of more lines than frames, where no line is seen by itself."""
+STEADY_S = 1 / 4
+"""The same in a stream of more lines than frames, where no line is seen by itself: when a frame is due, or after so
+long: larger bites cost less."""
 PAUSED_S = 1.0
 """How often it is asked for news while the view stands still: the judging takes larger bites, which cost less."""
 PULSE_S = 0.9
@@ -242,8 +243,9 @@ class Feed:
             may_poll = not (is_new or self._must_rest())
         else:
             may_poll = (is_new and wish.view.is_following) or self._until_poll_s(wish) <= 0.0
-        has_news = may_poll and self._poll(source)
+        # The time before the poll: what it brings is of then, and the next poll comes when the next frame is due.
         now_ns = self._clock.monotonic_ns()
+        has_news = may_poll and self._poll(source)
         if is_new and is_judging:
             self.rest()
         if (
@@ -266,13 +268,14 @@ class Feed:
 
     def _until_poll_s(self, wish: Wish | None) -> float:
         """Time until a live session is asked for news again; at most 0: now."""
+        now_ns = self._clock.monotonic_ns()
+        since_s = (now_ns - self._last_poll_ns) / 1e9
         if wish is not None and not wish.view.is_following:
-            every_s = PAUSED_S
-        elif self._units_per_s > 2 * self.fps:
-            every_s = STEADY_S
-        else:
-            every_s = POLL_S
-        return every_s - (self._clock.monotonic_ns() - self._last_poll_ns) / 1e9
+            return PAUSED_S - since_s
+        if self._units_per_s > 2 * self.fps:
+            due_s = 1 / self.fps - (now_ns - self._last_frame_ns) / 1e9
+            return max(min(due_s, STEADY_S - since_s), POLL_S - since_s)
+        return POLL_S - since_s
 
     def _must_rest(self) -> bool:
         return self._frame is not None or self._clock.monotonic_ns() < self._rest_until_ns

@@ -40,14 +40,15 @@ Minimal().run()
 class Run:
     """A command on a pty; output is read and counted, never drawn."""
 
-    def __init__(self, argv: list[str], width: int, height: int, **env: str) -> None:
+    def __init__(self, argv: list[str], width: int, height: int, *, folder: Path = ROOT, **env: str) -> None:
         self.start = time.perf_counter()
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
-            os.chdir(ROOT)
+            os.chdir(folder)
             settings = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "COLUMNS", "LINES")}
-            settings |= {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8", "PYTHONPATH": str(ROOT)}
+            settings |= {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8"}
+            settings["PYTHONPATH"] = str(folder)
             os.execve(argv[0], argv, settings | env)
 
     def read(self, seconds: float, words: bytes = b"") -> bytes:

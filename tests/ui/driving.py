@@ -71,7 +71,7 @@ def text(app: LivemonApp) -> str:
     """What is on the screen, without trailing blanks."""
     screen = app.screen
     assert isinstance(screen, BaseScreen)
-    return "\n".join(strip.text.rstrip() for strip in screen.canvas._strips)
+    return "\n".join(strip.text.rstrip() for strip in screen.canvas.strips())
 
 
 def lines(app: LivemonApp) -> list[str]:

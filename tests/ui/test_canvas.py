@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pyte
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.color import ColorSystem
@@ -13,7 +14,10 @@ from rich.segment import Segment
 from textual.strip import Strip
 
 from livemon.ui.palettes import PALETTES, Styles
-from livemon.ui.widgets.canvas import Changes, codes_of, differences, switch
+from livemon.ui.render.glyphs import BLOCK
+from livemon.ui.render.line import Row
+from livemon.ui.widgets.canvas import Canvas, Changes, codes_of, switch
+from livemon.ui.widgets.cells import CellTable, differences
 
 LOOKS = Styles(PALETTES["dark"])
 CONSOLE = Console(color_system="truecolor", force_terminal=True, width=40)
@@ -27,9 +31,19 @@ SPANS = st.lists(
 )
 
 
+TABLE = CellTable()
+
+
 def strip(spans: list[tuple[str, str]], cells: int = 40) -> Strip:
     made = Strip([Segment(text, LOOKS.get(name)) for text, name in spans])
     return made.crop_extend(0, cells, LOOKS.get(""))
+
+
+def changes(old: Strip, new: Strip) -> list[tuple[int, list[Segment]]]:
+    was, now = TABLE.cells(list(old)), TABLE.cells(list(new))
+    assert was is not None
+    assert now is not None
+    return differences(was, now)
 
 
 def shown(screen: pyte.Screen) -> list[tuple[str, str, str, bool]]:
@@ -45,8 +59,7 @@ def test_writing_only_the_differences_gives_the_same_screen(
     step = pyte.Screen(40, 1)
     stream = pyte.Stream(step)
     stream.feed(Changes([(0, 0, list(old))]).render_segments(CONSOLE))
-    changes = Changes([(0, x, segments) for x, segments in differences(old, new)])
-    stream.feed(changes.render_segments(CONSOLE))
+    stream.feed(Changes([(0, x, segments) for x, segments in changes(old, new)]).render_segments(CONSOLE))
     whole = pyte.Screen(40, 1)
     pyte.Stream(whole).feed(Changes([(0, 0, list(new))]).render_segments(CONSOLE))
     assert shown(step) == shown(whole)
@@ -63,7 +76,7 @@ def test_rows_are_written_style_by_style_and_end_the_same(
     step, whole = pyte.Screen(40, 3), pyte.Screen(40, 3)
     stream = pyte.Stream(step)
     stream.feed(Changes([(y, 0, list(row)) for y, row in enumerate(old)]).render_segments(CONSOLE))
-    changed = [(y, x, s) for y in range(3) for x, s in differences(old[y], new[y])]
+    changed = [(y, x, s) for y in range(3) for x, s in changes(old[y], new[y])]
     output = Changes(changed).render_segments(CONSOLE)
     stream.feed(output)
     pyte.Stream(whole).feed(Changes([(y, 0, list(row)) for y, row in enumerate(new)]).render_segments(CONSOLE))
@@ -75,17 +88,36 @@ def test_rows_are_written_style_by_style_and_end_the_same(
 
 def test_equal_rows_write_nothing_and_one_letter_writes_one() -> None:
     old = strip([("CPU 12 %", "text")])
-    assert differences(old, strip([("CPU 12 %", "text")])) == []
-    assert [(x, [s.text for s in segments]) for x, segments in differences(old, strip([("CPU 13 %", "text")]))] == [
+    assert changes(old, strip([("CPU 12 %", "text")])) == []
+    assert [(x, [s.text for s in segments]) for x, segments in changes(old, strip([("CPU 13 %", "text")]))] == [
         (5, ["3"])
     ]
 
 
-def test_wide_letters_are_written_as_whole_rows() -> None:
-    old, new = strip([("\u65e5\u672c x", "text")]), strip([("\u65e5\u672c y", "text")])
-    [(x, segments)] = differences(old, new)
-    assert x == 0
-    assert "".join(s.text for s in segments).startswith("\u65e5\u672c y")
+@given(st.lists(st.tuples(st.text("ab\u2588\u65e5e\u0301", min_size=1, max_size=9), st.sampled_from(["text", "warn"]))))
+def test_a_row_has_the_cells_that_are_written(line: list[tuple[str, str]]) -> None:
+    """Where every letter takes one cell; else the row is written whole."""
+    canvas = Canvas(LOOKS, BLOCK)
+    row: Row = (tuple(line), "")
+    cells, segments = canvas._cells_of(row, 20), canvas._segments(row, 20)
+    if cells is None:
+        assert any(letter in "\u65e5\u0301" for text, _ in line for letter in text)
+    else:
+        assert cells == TABLE.cells(segments)
+        assert len(cells) == 20
+
+
+def test_rows_with_wide_letters_have_no_cells() -> None:
+    assert TABLE.cells([Segment("\u65e5\u672c x")]) is None
+    assert TABLE.cells([Segment("e\u0301")]) is None
+
+
+def test_a_style_forgets_its_letters_before_they_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("livemon.ui.widgets.cells.MOST_LETTERS", 3)
+    table = CellTable()
+    row = table.cells([Segment("abcdabcd")])
+    assert "".join(letter for letter, _ in row or ()) == "abcdabcd"
+    assert len(table.letters(None)) <= 3
 
 
 def test_a_switch_says_only_what_differs() -> None:

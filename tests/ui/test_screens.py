@@ -406,7 +406,7 @@ async def test_names_from_outside_cannot_break_the_screen() -> None:
 
     source.snapshot = hostile  # type: ignore[method-assign]
     async with opened(source, size=(80, 24)) as (app, _):
-        for strip in app.screen.canvas._strips:  # type: ignore[attr-defined]
+        for strip in app.screen.canvas.strips():  # type: ignore[attr-defined]
             assert strip.cell_length == 80
             assert "\x1b" not in strip.text
         assert START_NS

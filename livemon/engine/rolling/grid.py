@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from livemon.engine.rolling.thread_rings import CLASSES, HIGH, LISTED, LOW, Block
+from livemon.engine.rolling.thread_rings import CLASSES, HIGH, LISTED, LOW, Block, Floats, Ints
 from livemon.model.snapshot import Series
 
 Doubles = npt.NDArray[np.float64]
@@ -86,57 +86,73 @@ class Laid:
     """(threads,) whether it ran at all."""
 
 
-def lay_out(blocks: Sequence[Block], grid: Grid, row_of: npt.NDArray[np.int64], rows: int, classes: int) -> Laid:
-    """Blocks on a grid.
+def lay_out(blocks: Sequence[Block], grid: Grid, indexes: npt.NDArray[np.int64], classes: int) -> Laid:
+    """Threads on a grid.
 
     Args:
         blocks: In order of time.
         grid: Where to.
-        row_of: Row by thread index, -1 for threads that are not wanted.
-        rows: How many rows.
+        indexes: Of the threads, (threads,) ascending: their rows.
         classes: How many core classes.
     """
-    columns = grid.columns
-    ticks = np.zeros(columns, np.int64)
+    rows, columns = len(indexes), grid.columns
     cells = rows * columns
+    kept, at = _placed(blocks, grid)
+    ticks = np.bincount(at, [block.ticks for block in kept], columns)[:columns]
     listed = np.zeros(cells)
     low = np.full(cells, np.inf, np.float32)
     high = np.zeros(cells, np.float32)
     class_ns = np.zeros((classes, cells))
-    starts = [max(grid.column(block.start_ns), 0) for block in blocks]
-    ends = [grid.column(block.end_ns - 1) for block in blocks]
-    kept, at = [], []
-    for block, first, last in zip(blocks, starts, ends, strict=True):
-        if last < 0 or last >= columns:
-            continue
-        # A tick tells of the time before it and belongs where it ends. A block wider than a bucket fills them all.
-        wide = (
-            range(first, last + 1)
-            if block.ticks > 1 and block.end_ns - block.start_ns > 1.5 * grid.bucket_ns
-            else (last,)
-        )
-        for column in wide:
-            ticks[column] += block.ticks
-            if len(block.index):
-                kept.append(block)
-                at.append(column)
-    if kept:
-        index = np.concatenate([block.index for block in kept])
-        column_of = np.repeat(at, [len(block.index) for block in kept])
-        row = row_of[np.minimum(index, len(row_of) - 1)]
-        cell = row * columns + column_of
-        values = np.concatenate([block.rows for block in kept], axis=1)
-        wanted = (row >= 0) & (index < len(row_of))
-        if not wanted.all():
-            cell, values = cell[wanted], values[:, wanted]
+    row, block_of, values = _entries(kept, indexes)
+    if len(row):
+        cell = row * columns + np.array(at)[block_of]
         listed += np.bincount(cell, values[LISTED], cells)
         np.minimum.at(low, cell, values[LOW])
         np.maximum.at(high, cell, values[HIGH])
         for k in range(classes):
             class_ns[k] = np.bincount(cell, values[CLASSES + k], cells)
-    has_ticks = ticks > 0
     shape = (rows, columns)
     listed = listed.reshape(shape)
     lowest: Doubles = np.where(listed < ticks, 0.0, low.reshape(shape))
     highest: Doubles = high.reshape(shape).astype(np.float64)
-    return Laid(lowest, highest, class_ns.reshape((classes, *shape)), has_ticks, listed.sum(axis=1) > 0)
+    return Laid(lowest, highest, class_ns.reshape((classes, *shape)), ticks > 0, listed.sum(axis=1) > 0)
+
+
+def _entries(blocks: Sequence[Block], indexes: npt.NDArray[np.int64]) -> tuple[Ints, Ints, Floats]:
+    """What the blocks hold of some threads: (row, number of the block, (ROWS, entries))."""
+    counts = [len(block.index) for block in blocks]
+    if not sum(counts) or not len(indexes):
+        nothing = np.zeros(0, np.int64)
+        return nothing, nothing, np.zeros((0, 0), np.float32)
+    index = np.concatenate([block.index for block in blocks])
+    row = np.searchsorted(indexes, index)
+    wanted = indexes[np.minimum(row, len(indexes) - 1)] == index
+    block_of = np.repeat(np.arange(len(blocks)), counts)
+    if wanted.all():
+        return row, block_of, np.concatenate([block.rows for block in blocks], axis=1)
+    ends = np.cumsum(counts)
+    parts = [
+        block.rows[:, wanted[end - count : end]]
+        for block, count, end in zip(blocks, counts, ends.tolist(), strict=True)
+    ]
+    return row[wanted], block_of[wanted], np.concatenate(parts, axis=1)
+
+
+def _placed(blocks: Sequence[Block], grid: Grid) -> tuple[list[Block], list[int]]:
+    """The blocks inside a grid with their columns; one wider than a bucket is there for each that it fills."""
+    first_bucket, bucket_ns, columns = grid.first_bucket, grid.bucket_ns, grid.columns
+    # A tick tells of the time before it and belongs where it ends.
+    lasts = [(block.end_ns - 1) // bucket_ns - first_bucket for block in blocks]
+    kept: list[Block] = []
+    at: list[int] = []
+    for block, last in zip(blocks, lasts, strict=True):
+        if not 0 <= last < columns:
+            continue
+        if block.ticks > 1 and block.end_ns - block.start_ns > 1.5 * bucket_ns:
+            wide = range(max(grid.column(block.start_ns), 0), last + 1)
+            kept += [block] * len(wide)
+            at += wide
+        else:
+            kept.append(block)
+            at.append(last)
+    return kept, at

@@ -265,9 +265,11 @@ class ThreadRings:
         out = np.zeros((ROWS, threads), np.float32)
         ticks = covered = 0
         for block in self.blocks(start_ns, end_ns, SECOND // 2):
-            keep = block.index < threads
-            index = block.index[keep]
-            out[:, index] += block.rows[:, keep]
+            index, rows = block.index, block.rows
+            if len(index) and int(index.max()) >= threads:
+                keep = index < threads
+                index, rows = index[keep], rows[:, keep]
+            out[:, index] += rows
             ticks += block.ticks
             covered += block.end_ns - block.start_ns
         return out, ticks, covered

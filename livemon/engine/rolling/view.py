@@ -19,6 +19,7 @@ from livemon.engine.rolling.stage_detail import stage_detail
 from livemon.engine.rolling.stage_rings import StageRing, StageRings
 from livemon.engine.rolling.state_log import LATE, LINES, LOST, MALFORMED, RECORDS, TICKS, StateLog
 from livemon.engine.rolling.thread_book import ThreadBook
+from livemon.engine.rolling.thread_charts import Watched
 from livemon.engine.rolling.thread_detail import thread_detail
 from livemon.engine.rolling.thread_rings import SECOND, ThreadRings
 from livemon.engine.rolling.thread_rows import thread_rows
@@ -51,6 +52,7 @@ class RollingView:
         self._deltas = TickDeltas()
         self.rings = ThreadRings(self.cores)
         self.book = ThreadBook()
+        self._watched = Watched()
         self.log = StateLog(facts)
         self._references: tuple[object, dict[tuple[str | None, str], float]] = (None, {})
 
@@ -137,7 +139,8 @@ class RollingView:
             only: Only this thread.
         """
         units = self.units(at_ns, min(RECENT_NS, span_ns))
-        return thread_rows(self.book, rings or self.rings, self.cores, grid, at_ns, span_ns, units, only)
+        watched = self._watched if only is None else None
+        return thread_rows(self.book, rings or self.rings, self.cores, grid, at_ns, span_ns, units, only, watched)
 
     def thread_detail(
         self, index: int, grid: Grid, at_ns: int, span_ns: int, rings: ThreadRings | None, ticks: Samples

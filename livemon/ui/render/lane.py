@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from livemon.model.snapshot import Lane
 from livemon.ui.render.glyphs import Glyphs
 from livemon.ui.render.line import Span
-from livemon.ui.render.spark import end_cell
+from livemon.ui.render.spark import merged, slices
 
 MIXED_BELOW = 0.75
 """A bucket whose main class has less than this share of its CPU time is drawn in lower case."""
@@ -39,65 +40,62 @@ def class_style(core_class: str | None, classes: Sequence[str]) -> str:
     return "class1" if position == len(classes) - 1 else "class2"
 
 
+@lru_cache(maxsize=64)
+def _signs(classes: tuple[str, ...]) -> dict[str, Span]:
+    """How each class is drawn where it is clearly alone."""
+    letters = class_letters(classes)
+    return {name: (letter, class_style(name, classes)) for name, letter in letters.items()}
+
+
 def lane(lane: Lane, cells: int, classes: Sequence[str], glyphs: Glyphs) -> list[Span]:
     """The newest part of a lane in ``cells`` cells.
 
     A letter is the class with most CPU time in the cell, in lower case when it was not clearly
-    alone; ``·`` is idle, a blank is not observed.
+    alone; ``·`` is idle, a blank is not observed. Buckets fall into cells as in sparklines, so both
+    scroll together.
     """
     if cells <= 0:
         return []
-    letters = class_letters(classes)
-    grouped = _grouped(lane, cells)
-    out: list[Span] = []
-    for weights in grouped:
-        if weights is None:
-            text, style = " ", "gap"
-        elif not weights:
-            text, style = glyphs.idle, "muted"
-        else:
-            total = sum(weights.values())
-            name = max((key for key in weights if key), key=lambda key: weights[key])
-            letter = letters.get(name, "?")
-            is_mixed = weights[name] < MIXED_BELOW * total
-            text, style = (letter.lower() if is_mixed else letter), class_style(name, classes)
-        if out and out[-1][1] == style:
-            out[-1] = (out[-1][0] + text, style)
-        else:
-            out.append((text, style))
-    return out
-
-
-def _grouped(lane: Lane, cells: int) -> list[dict[str, float] | None]:
-    """CPU share by class for each cell (``""``: other classes); ``{}`` idle, ``None`` not observed.
-
-    Buckets fall into cells by their absolute number, as in sparklines, so both scroll together.
-    """
     have = len(lane.classes)
-    if have == 0:
-        return [None] * cells
-    first = lane.first_bucket
-    end = end_cell(first, have, cells)
-    out: list[dict[str, float] | None] = [None] * cells
-    if cells >= have:
-        for place in range(cells):
-            offset = (end - cells + place) * have // cells - first
-            if 0 <= offset < have:
-                out[place] = _add(None, lane.classes[offset], lane.shares[offset])
-        return out
-    for offset in range(have):
-        place = max((first + offset) * cells // have - (end - cells), 0)
-        out[place] = _add(out[place], lane.classes[offset], lane.shares[offset])
-    return out
+    if not have:
+        return [(" " * cells, "gap")]
+    signs = _signs(tuple(classes))
+    names, shares = lane.classes, lane.shares
+    out: list[Span] = []
+    for part in slices(lane.first_bucket % have, have, cells):
+        name, share = _most(names[part], shares[part])
+        if not name:
+            out.append((" ", "gap") if name is None else (glyphs.idle, "muted"))
+            continue
+        letter, style = signs.get(name) or ("?", "muted")
+        out.append((letter.lower(), style) if share < MIXED_BELOW else (letter, style))
+    return merged(out)
 
 
-def _add(weights: dict[str, float] | None, name: str | None, share: float | None) -> dict[str, float] | None:
-    if name is None:
-        return weights
-    weights = {} if weights is None else weights
-    if name:
-        part = 1.0 if share is None else share
-        weights[name] = weights.get(name, 0.0) + part
-        if part < 1.0:
-            weights[""] = weights.get("", 0.0) + 1.0 - part
-    return weights
+def _most(names: Sequence[str | None], shares: Sequence[float | None]) -> tuple[str | None, float]:
+    """The class with most CPU time in some buckets and its share; ``""``: all are idle, ``None``: none is known."""
+    found: str | None = None
+    weight, busy, is_idle = 0.0, 0, False
+    for name, share in zip(names, shares, strict=True):
+        if not name:
+            is_idle = is_idle or name is not None
+            continue
+        if found is not None and name != found:
+            return _most_of_several(names, shares)
+        found = name
+        busy += 1
+        weight += 1.0 if share is None else share
+    if found is None:
+        return ("" if is_idle else None), 1.0
+    return found, weight / busy
+
+
+def _most_of_several(names: Sequence[str | None], shares: Sequence[float | None]) -> tuple[str, float]:
+    weights: dict[str, float] = {}
+    busy = 0
+    for name, share in zip(names, shares, strict=True):
+        if name:
+            busy += 1
+            weights[name] = weights.get(name, 0.0) + (1.0 if share is None else share)
+    most = max(weights, key=weights.__getitem__)
+    return most, weights[most] / busy

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from livemon.ui.render.numbers import significant
@@ -18,19 +20,9 @@ class Scale:
     high: float
     unit: str
 
-    def fraction(self, value: float) -> float:
-        """Where ``value`` lies, 0..1, clamped at both ends."""
-        if self.kind == "log":
-            if value <= self.low:
-                return 0.0
-            place = math.log(value / self.low) / math.log(self.high / self.low)
-        else:
-            place = (value - self.low) / (self.high - self.low)
-        return min(max(place, 0.0), 1.0)
-
     def level(self, value: float, steps: int) -> int:
-        """The level 0..``steps - 1`` of ``value``; only the top itself reaches the last one's end."""
-        return min(int(self.fraction(value) * steps), steps - 1)
+        """The level 0..``steps - 1`` of ``value``; values beyond an end have the level of that end."""
+        return bisect_right(thresholds(self, steps), value)
 
     def is_over(self, value: float) -> bool:
         """Whether the value is beyond the top and drawn cut off."""
@@ -41,6 +33,15 @@ class Scale:
         """For the header: ``0–100 %``, ``0.1–1000 ms log``."""
         suffix = " log" if self.kind == "log" else ""
         return f"{_short(self.low)}–{_short(self.high)} {self.unit}{suffix}".replace(" ×", "×")
+
+
+@lru_cache(maxsize=256)
+def thresholds(scale: Scale, steps: int) -> tuple[float, ...]:
+    """The least value of each level but the lowest: a value's level is how many of them it has reached."""
+    low, high = scale.low, scale.high
+    if scale.kind == "log":
+        return tuple(low * (high / low) ** (step / steps) for step in range(1, steps))
+    return tuple(low + (high - low) * step / steps for step in range(1, steps))
 
 
 def _short(value: float) -> str:

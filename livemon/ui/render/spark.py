@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from functools import lru_cache
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from livemon.ui.render.glyphs import Glyphs
 from livemon.ui.render.line import Span
-from livemon.ui.render.scale import Scale
+from livemon.ui.render.scale import Scale, thresholds
 
 if TYPE_CHECKING:
     from livemon.model.snapshot import Series
@@ -30,44 +34,56 @@ def end_cell(first: int, have: int, cells: int) -> int:
     return (first + have - 1) * cells // have + 1
 
 
+@lru_cache(maxsize=256)
+def slices(phase: int, have: int, cells: int) -> tuple[slice, ...]:
+    """The buckets of each of ``cells`` cells, oldest first; an empty slice for a cell before the oldest bucket.
+
+    Several buckets may share a cell, and a bucket may fill several. Which cell a bucket falls into depends on
+    its absolute number alone, so a scrolling chart moves without changing its shape.
+
+    Args:
+        phase: Number of the first bucket modulo ``have``: what is shared out repeats after so many.
+        have: How many buckets.
+        cells: How many cells.
+    """
+    end = end_cell(phase, have, cells)
+    if cells >= have:
+        offsets = [cell * have // cells - phase for cell in range(end - cells, end)]
+        return tuple(slice(k, k + 1) if 0 <= k < have else slice(0, 0) for k in offsets)
+    # What sticks out on the left by part of a cell goes into the first one.
+    places = [max((phase + k) * cells // have - (end - cells), 0) for k in range(have)]
+    return tuple(slice(bisect_left(places, cell), bisect_left(places, cell + 1)) for cell in range(cells))
+
+
+def shared_out(series: Series, cells: int) -> tuple[slice, ...]:
+    """The buckets of a series in each of ``cells`` cells, as ``slices``."""
+    have = len(series.high)
+    return slices(series.first_bucket % have, have, cells) if have and cells > 0 else (slice(0, 0),) * cells
+
+
 def points(series: Series, count: int) -> list[Point]:
     """The series in exactly ``count`` points, oldest first; no point is lost and none is invented.
 
-    Several buckets in one point keep their minimum and maximum; a bucket may also fill several
-    points. Which point a bucket falls into depends on its absolute number alone, so a scrolling
-    chart moves without changing its shape.
+    Several buckets in one point keep their minimum and maximum.
     """
-    have = len(series.high)
-    if count <= 0:
-        return []
-    if have == 0:
-        return [None] * count
     low, high = series.low, series.high
-    first = series.first_bucket
-    end = end_cell(first, have, count)
     out: list[Point] = []
-    if count >= have:
-        for cell in range(end - count, end):
-            offset = cell * have // count - first
-            value = high[offset] if 0 <= offset < have else None
-            out.append(None if value is None else (_or(low[offset], value), value))
-        return out
-    out = [None] * count
-    base = end - count
-    for offset in range(have):
-        value = high[offset]
-        if value is None:
-            continue
-        # What sticks out on the left by part of a point goes into the first one.
-        place = max((first + offset) * count // have - base, 0)
-        least = _or(low[offset], value)
-        before = out[place]
-        out[place] = (least, value) if before is None else (min(before[0], least), max(before[1], value))
+    for part in shared_out(series, count):
+        known = [
+            (top if least is None else least, top)
+            for least, top in zip(low[part], high[part], strict=True)
+            if top is not None
+        ]
+        out.append((min(least for least, _ in known), max(top for _, top in known)) if known else None)
     return out
 
 
-def _or(value: float | None, other: float) -> float:
-    return other if value is None else value
+def tops(series: Series, count: int) -> list[float | None]:
+    """The maximum of each point."""
+    high, parts = series.high, shared_out(series, count)
+    if None in high:
+        return [max([top for top in high[part] if top is not None], default=None) for part in parts]
+    return [max(high[part], default=None) for part in parts]  # type: ignore[type-var]
 
 
 def spark(
@@ -91,12 +107,13 @@ def spark(
     """
     if cells <= 0:
         return []
-    wanted = points(series, cells * 2 if glyphs.is_braille else cells)
-    factor = 1.0 / divide_by if divide_by else 1.0
-    highs = [None if point is None else point[1] * factor for point in wanted]
+    highs = tops(series, cells * 2 if glyphs.is_braille else cells)
+    if divide_by:
+        factor = 1.0 / divide_by
+        highs = [None if high is None else high * factor for high in highs]
     if glyphs.is_braille:
-        return _merge(_braille_cells(highs, scale, glyphs, style))
-    steps = len(glyphs.blocks)
+        return merged(_braille_cells(highs, scale, glyphs, style))
+    blocks, limits, most = glyphs.blocks, thresholds(scale, len(glyphs.blocks)), scale.high
     out: list[Span] = []
     seen = False
     for high in highs:
@@ -104,8 +121,8 @@ def spark(
             out.append((glyphs.gap if seen else " ", "gap"))
             continue
         seen = True
-        out.append((glyphs.blocks[scale.level(high, steps)], "peak" if scale.is_over(high) else style))
-    return _merge(out)
+        out.append((blocks[bisect_right(limits, high)], "peak" if high > most else style))
+    return merged(out)
 
 
 def _braille_cells(highs: Sequence[float | None], scale: Scale, glyphs: Glyphs, style: str) -> list[Span]:
@@ -127,14 +144,9 @@ def _braille_cells(highs: Sequence[float | None], scale: Scale, glyphs: Glyphs, 
     return out
 
 
-def _merge(spans: Sequence[Span]) -> list[Span]:
-    out: list[Span] = []
-    for text, style in spans:
-        if out and out[-1][1] == style:
-            out[-1] = (out[-1][0] + text, style)
-        else:
-            out.append((text, style))
-    return out
+def merged(spans: Sequence[Span]) -> list[Span]:
+    """Runs of one style as one span."""
+    return [("".join([text for text, _ in run]), style) for style, run in groupby(spans, itemgetter(1))]
 
 
 def bar(fraction: float | None, cells: int, glyphs: Glyphs) -> str:

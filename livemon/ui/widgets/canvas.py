@@ -15,6 +15,7 @@ from textual.widget import Widget
 from livemon.ui.palettes import Styles
 from livemon.ui.render.glyphs import Glyphs
 from livemon.ui.render.line import Row, width
+from livemon.ui.widgets.cells import NO_CELL, Cell, CellTable, differences
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
     from rich.color import ColorSystem
     from rich.console import Console, ConsoleOptions
     from rich.style import Style
-
-JOIN_BYTES = 4
-"""Unchanged text between two changes in one style that is as cheap to write again as to jump over."""
 
 
 class Changes(CompositorUpdate):
@@ -112,7 +110,9 @@ class Canvas(Widget):
         self._looks = styles
         self._glyphs = glyphs
         self._rows: list[Row] = []
-        self._strips: list[Strip] = []
+        self._cells: list[list[Cell] | None] = []
+        """Cells of each row; ``None`` where they are not known: that row is written whole when it changes."""
+        self._table = CellTable()
         self._shape = (0, 0)
         self.compose_rows: Callable[[int, int], list[Row]] | None = None
         """Makes the rows of a size, when it is painted before ``show`` was called for that size."""
@@ -125,24 +125,31 @@ class Canvas(Widget):
         cells, height = shape
         if cells <= 0 or height <= 0:
             return
-        is_whole = shape != self._shape
         wanted = filled(rows, height)
-        before = self._rows
-        pieces: list[tuple[int, int, list[Segment]]] = []
-        strips = [] if is_whole else self._strips
-        for y, row in enumerate(wanted):
-            if is_whole:
-                strips.append(self._strip(row, cells))
-            elif row is not before[y] and row != before[y]:
-                strip = self._strip(row, cells)
-                pieces.extend((y, x, segments) for x, segments in differences(strips[y], strip))
-                strips[y] = strip
-        self._rows, self._strips, self._shape = wanted, strips, shape
-        if is_whole:
+        if shape != self._shape:
+            self._keep(wanted, shape)
             self.painted_cells += cells * height
             self.refresh()
-        elif pieces:
+            return
+        pieces: list[tuple[int, int, list[Segment]]] = []
+        for y, (row, before) in enumerate(zip(wanted, self._rows, strict=True)):
+            if row is before or row == before:
+                continue
+            now, was = self._cells_of(row, cells), self._cells[y]
+            if was is None:
+                was = self._cells_of(before, cells)
+            if now is None or was is None:
+                pieces.append((y, 0, self._segments(row, cells)))
+            else:
+                pieces += [(y, x, segments) for x, segments in differences(was, now)]
+            self._cells[y] = now
+        self._rows = wanted
+        if pieces:
             self._paint(pieces)
+
+    def _keep(self, rows: list[Row], shape: tuple[int, int]) -> None:
+        self._rows, self._shape = rows, shape
+        self._cells = [None] * len(rows)
 
     def repaint(self, styles: Styles | None = None, glyphs: Glyphs | None = None) -> None:
         """Make everything anew (another theme or other signs, a screen that something else wrote on)."""
@@ -163,7 +170,25 @@ class Canvas(Widget):
         else:
             app._display(self.screen, Changes(pieces))
 
-    def _strip(self, row: Row, cells: int) -> Strip:
+    def _cells_of(self, row: Row, cells: int) -> list[Cell] | None:
+        """The cells of a row, as ``_segments`` would write them; ``None`` when a letter is not one cell wide."""
+        line, base = row
+        get, letters = self._looks.get, self._table.letters
+        out: list[Cell] = []
+        for raw, name in line:
+            text = self._glyphs.cells_in_ascii(raw) if self._glyphs.is_ascii else raw
+            if len(out) + len(text) > cells:
+                if width(text) <= cells - len(out):
+                    return None
+                break
+            out += map(letters(get(name, base)).__getitem__, text)
+        if NO_CELL in out:
+            return None
+        if len(out) < cells:
+            out += [letters(get("", base))[" "]] * (cells - len(out))
+        return out
+
+    def _segments(self, row: Row, cells: int) -> list[Segment]:
         line, base = row
         get = self._looks.get
         segments: list[Segment] = []
@@ -178,18 +203,24 @@ class Canvas(Widget):
             left -= have
         if left > 0:
             segments.append(Segment(" " * left, get("", base)))
-        return Strip(segments, cells)
+        return segments
+
+    def strips(self) -> list[Strip]:
+        """Everything that is shown, row by row."""
+        cells = self._shape[0]
+        return [Strip(self._segments(row, cells), cells) for row in self._rows] if cells else []
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """The strips inside ``crop`` as they are; blank where nothing was shown yet."""
-        if self._shape != (self.size.width, self.size.height) and self.compose_rows is not None:
+        shape = (self.size.width, self.size.height)
+        if self._shape != shape and self.compose_rows is not None:
             # The first paint of a size already shows everything, instead of a blank screen and then everything.
-            self._shape = (self.size.width, self.size.height)
-            self._rows = filled(self.compose_rows(*self._shape), self.size.height)
-            self._strips = [self._strip(row, self.size.width) for row in self._rows]
+            self._keep(filled(self.compose_rows(*shape), self.size.height), shape)
         blank = self._looks.get("")
-        strips = self._strips[crop.y : crop.bottom]
-        if crop.x or crop.width != self._shape[0]:
+        cells = self._shape[0]
+        rows = self._rows[crop.y : crop.bottom] if cells else []
+        strips = [Strip(self._segments(row, cells), cells) for row in rows]
+        if crop.x or crop.width != cells:
             strips = [strip.crop_extend(crop.x, crop.right, blank) for strip in strips]
         return strips + [Strip.blank(crop.width, blank)] * (crop.height - len(strips))
 
@@ -197,50 +228,3 @@ class Canvas(Widget):
 def filled(rows: Sequence[Row], height: int) -> list[Row]:
     """Exactly ``height`` rows: cut, or with blank ones below."""
     return [*rows[:height], *([((), "")] * (height - len(rows)))]
-
-
-def differences(old: Strip, new: Strip) -> list[tuple[int, list[Segment]]]:
-    """The stretches of ``new`` that differ from ``old``: (first cell, segments)."""
-    was, now = _cells(old), _cells(new)
-    if was is None or now is None or len(was[0]) != len(now[0]):
-        return [(0, list(new))]
-    text, styles = now
-    changed = [
-        x
-        for x, (letter, other, style, other_style) in enumerate(zip(text, was[0], styles, was[1], strict=True))
-        if letter != other or (style is not other_style and style != other_style)
-    ]
-    out: list[tuple[int, list[Segment]]] = []
-    first = end = -1
-    for x in changed:
-        if first >= 0 and (x == end or _is_joined(now, end, x)) and styles[x] == styles[first]:
-            end = x + 1
-            continue
-        if first >= 0:
-            out.append((first, [Segment(text[first:end], styles[first])]))
-        first, end = x, x + 1
-    if first >= 0:
-        out.append((first, [Segment(text[first:end], styles[first])]))
-    return out
-
-
-_Cells = tuple[str, "list[Style | None]"]
-"""Text and style of each cell."""
-
-
-def _is_joined(cells: _Cells, end: int, x: int) -> bool:
-    """Whether it is cheaper to write the cells between two changes again than to jump over them."""
-    text, styles = cells
-    if x - end > JOIN_BYTES or len(text[end:x].encode()) > JOIN_BYTES:
-        return False
-    return all(style is styles[x] for style in styles[end:x])
-
-
-def _cells(strip: Strip) -> _Cells | None:
-    """The cells of a row; ``None`` when a character is not one cell wide."""
-    styles: list[Style | None] = []
-    texts: list[str] = []
-    for text, style, _ in strip:
-        texts.append(text)
-        styles += [style] * len(text)
-    return ("".join(texts), styles) if len(styles) == strip.cell_length else None

@@ -1,0 +1,148 @@
+"""CPU series and core lanes of the threads of one frame, laid out for those that are looked at.
+
+Of thousands of threads a screen shows forty, and mostly the same again in the next frame: those that were
+looked at before are laid out at once (``Watched``), all of them when another one is looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from livemon.engine.rolling.grid import Doubles, Grid, Laid, lay_out
+from livemon.engine.rolling.lazy import LazyLane, LazySeries, Texts, Values
+from livemon.engine.rolling.thread_rings import Block, ThreadRings
+from livemon.model.snapshot import Lane, Series
+
+FEW = 64
+"""So many threads are laid out together, whoever is looked at."""
+
+_Key = tuple[int | None, int, int]
+"""Row (``None``: one that did nothing), and the columns in which the thread was there."""
+
+
+class Watched:
+    """Whose charts are looked at, from frame to frame."""
+
+    def __init__(self) -> None:
+        self._newest: set[int] = set()
+        self._known: set[int] = set()
+
+    def next(self, looked_at: set[int]) -> set[int]:
+        """Threads that were looked at in the newest frame of which any was; the next frame fills ``looked_at``."""
+        self._known = set(self._newest) or self._known
+        self._newest = looked_at
+        return self._known
+
+
+class Charts:
+    """The charts of one frame.
+
+    Args:
+        blocks: What the threads did, in order of time.
+        grid: Of the charts.
+        there: Indexes of the threads.
+        rings: Where the blocks are from.
+        watched: Whom to lay out at once; ``None``: all.
+    """
+
+    def __init__(
+        self,
+        blocks: Sequence[Block],
+        grid: Grid,
+        there: npt.NDArray[np.int64],
+        rings: ThreadRings,
+        watched: Watched | None,
+    ) -> None:
+        self._blocks, self._grid, self._there = blocks, grid, there
+        self._names, self._is_exact = tuple(rings.class_names), rings.is_exact
+        self._looked_at: set[int] = set()
+        chosen = there
+        if watched is not None and len(there) > FEW:
+            chosen = there[np.isin(there, list(watched.next(self._looked_at)))]
+        self._layout = self._lay_out(chosen)
+
+    def _lay_out(self, indexes: npt.NDArray[np.int64]) -> _Layout:
+        laid = lay_out(self._blocks, self._grid, indexes, len(self._names))
+        return _Layout(laid, self._grid, indexes.tolist(), self._names, is_exact=self._is_exact)
+
+    def of(self, index: int, born_ns: int, gone_ns: int) -> tuple[Series, Lane]:
+        """Series and lane of a thread that was there from when to when."""
+        self._looked_at.add(index)
+        layout = self._layout
+        if index not in layout.places:
+            layout = self._layout = self._lay_out(self._there)
+        return layout.of(index, born_ns, gone_ns)
+
+
+class _Layout:
+    """Series and lanes of some threads; those that did nothing share theirs."""
+
+    def __init__(self, laid: Laid, grid: Grid, indexes: Sequence[int], names: Sequence[str], *, is_exact: bool) -> None:
+        self.places = {index: place for place, index in enumerate(indexes)}
+        self._laid, self._grid = laid, grid
+        self._start_ns, self._end_ns = grid.start_ns, grid.end_ns
+        self._names, self._is_exact = names, is_exact
+        self._idle: dict[tuple[int, int], tuple[Series, Lane]] = {}
+
+    def of(self, index: int, born_ns: int, gone_ns: int) -> tuple[Series, Lane]:
+        """See ``Charts``."""
+        grid = self._grid
+        first = 0 if born_ns <= self._start_ns else min(grid.column(born_ns), grid.columns)
+        last = grid.columns if gone_ns >= self._end_ns else max(grid.column(gone_ns) + 1, 0)
+        row = self.places[index]
+        if self._laid.ran[row]:
+            return self._made(row, first, last)
+        idle = self._idle.get((first, last))
+        if idle is None:
+            idle = self._idle[first, last] = self._made(None, first, last)
+        return idle
+
+    def _made(self, row: int | None, first: int, last: int) -> tuple[Series, Lane]:
+        key = (row, first, last)
+        first_bucket, bucket_ns = self._grid.first_bucket, self._grid.bucket_ns
+        lane = LazyLane(first_bucket, bucket_ns, self._classes, key, is_exact=self._is_exact)
+        return LazySeries(first_bucket, bucket_ns, self._percents, key), lane
+
+    def _seen(self, first: int, last: int) -> npt.NDArray[np.bool_]:
+        """Buckets in which the thread was there and a tick was taken."""
+        seen = self._laid.has_ticks.copy()
+        seen[:first] = False
+        seen[last:] = False
+        return seen
+
+    def _percents(self, key: _Key) -> tuple[Values, Values]:
+        row, first, last = key
+        seen = self._seen(first, last)
+        if row is None:
+            zeros = _optional(np.zeros(len(seen)), seen)
+            return zeros, zeros
+        return _optional(self._laid.low[row], seen), _optional(self._laid.high[row], seen)
+
+    def _classes(self, key: _Key) -> tuple[Texts, Values]:
+        row, first, last = key
+        seen = self._seen(first, last)
+        none: Values = (None,) * len(seen)
+        if row is None or not self._names:
+            return tuple("" if is_seen and row is None else None for is_seen in seen.tolist()), none
+        by_class = self._laid.class_ns[:, row]
+        total = by_class.sum(axis=0)
+        known = seen & (total > 0)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            shares: list[float | None] = (by_class.max(axis=0) / total).tolist()
+        classes: list[str | None] = [self._names[best] for best in by_class.argmax(axis=0).tolist()]
+        if not known.all():
+            is_idle = (seen & (self._laid.high[row] <= 0)).tolist()
+            for column in np.flatnonzero(~known).tolist():
+                classes[column] = "" if is_idle[column] else None
+                shares[column] = None
+        return tuple(classes), tuple(shares)
+
+
+def _optional(values: Doubles, known: npt.NDArray[np.bool_]) -> Values:
+    """Values with ``None`` where they are not known."""
+    if known.all():
+        return tuple(values.tolist())
+    return tuple(v if k else None for v, k in zip(values.tolist(), known.tolist(), strict=True))
