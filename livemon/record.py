@@ -110,6 +110,8 @@ def main(argv: list[str] | None = None) -> int:
     name_process("livemon-record")
     try:
         control, config = _read_config(arguments)
+        # From here on there is a session to close: a signal must not end the recorder any more.
+        signals = Signals()
         recorder = Recorder(config, clock=SystemClock())
     except LivemonError as error:
         message, hint = error.args[0], error.hint
@@ -119,7 +121,7 @@ def main(argv: list[str] | None = None) -> int:
     gc.collect()
     gc.freeze()
     gc.set_threshold(*_GC_THRESHOLDS)
-    run(recorder, control, Signals(), config, SystemClock())
+    run(recorder, control, signals, config, SystemClock())
     if recorder.loss:
         _answer({"trouble": recorder.loss})
     if config.discard and control.is_closed:

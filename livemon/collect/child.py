@@ -16,7 +16,7 @@ import signal
 import subprocess
 import sys
 import termios
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from livemon.model.errors import UsageError
@@ -61,7 +61,7 @@ class Child:
                 stdout=theirs,
                 stderr=theirs,
                 start_new_session=True,
-                preexec_fn=_death_signal if dies_with_parent else None,
+                preexec_fn=_death_signal(os.getpid()) if dies_with_parent else None,
             )
         except OSError as error:
             for fd in (ours, theirs, file):
@@ -109,9 +109,14 @@ def shell_status(status: int) -> int:
     return 128 - status if status < 0 else status
 
 
-def _death_signal() -> None:
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, ctypes.c_ulong(signal.SIGKILL), 0, 0, 0)
+def _death_signal(parent_pid: int) -> Callable[[], None]:
+    def ask_for_it() -> None:
+        if sys.platform == "linux":
+            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, ctypes.c_ulong(signal.SIGKILL), 0, 0, 0)
+        if os.getppid() != parent_pid:  # it died in between
+            os._exit(1)
+
+    return ask_for_it
 
 
 def _make_plain(fd: int) -> None:

@@ -195,16 +195,17 @@ class OtlpPusher:
             error.close()
             self.trouble = f"the collector answered {error.code}"
             if error.code not in RETRYABLE:
-                self.dropped += 1
+                with self._changed:
+                    self.dropped += 1
                 return None
             return self._next_pause(float(retry_after) if retry_after.isdecimal() else 0.0)
         except (OSError, http.client.HTTPException) as error:
             reason = getattr(error, "reason", error)
             self.trouble = getattr(reason, "strerror", None) or str(reason) or type(error).__name__
             return self._next_pause(0.0)
-        self.pushed += 1
         self.trouble = ""
         self._pause_s = self._first_pause_s
+        self.pushed += 1
         return None
 
     def _next_pause(self, at_least_s: float) -> float:

@@ -378,6 +378,8 @@ class SessionWriter:
         if self._is_closed:
             return
         if self._queue and not self._write_queue():
+            self._cope(self._clock.monotonic_ns())
+        if self._queue:
             self.lost_samples += self._queued
         if not self._is_bulk:
             self._maintenance.finish(time.monotonic_ns() + _CLOSING_NS)

@@ -228,11 +228,11 @@ class Feed:
                 self._lock.wait(self._until_poll_s(self._wish) if source.is_live and not self._is_unreadable else None)
             wish = self._wish
             jobs = list(self._jobs)
-            self._jobs.clear()
         if self._is_stopped:
             return
         for job, done in jobs:
             self._run_job(source, job, done)
+            self._jobs.popleft()
         if wish is None:
             # Nothing is asked for yet: judging would only delay the first frame.
             has_news = not is_judging and self._poll(source)

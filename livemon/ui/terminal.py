@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import sys
 from collections.abc import Callable, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from livemon.model.errors import UsageError
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
+    from types import FrameType
 
     from textual.driver import Driver
 
@@ -100,6 +102,8 @@ def driver_class(environ: Mapping[str, str]) -> type[Driver] | None:
     """The driver for this platform; ``None`` leaves the choice to Textual (browser, Windows)."""
     if environ.get("TEXTUAL_DRIVER") or sys.platform == "win32":
         return None
+    import asyncio
+
     from textual.drivers.linux_driver import LinuxDriver
 
     class TerminalDriver(LinuxDriver):
@@ -107,6 +111,22 @@ def driver_class(environ: Mapping[str, str]) -> type[Driver] | None:
 
         def _get_terminal_size(self) -> tuple[int, int]:
             return terminal_size() or super()._get_terminal_size()
+
+        def start_application_mode(self) -> None:
+            """Start; sizes are taken one after another.
+
+            A signal handler can be interrupted by the next one: the older of two sizes would be told last, and stay.
+            """
+            super().start_application_mode()  # type: ignore[no-untyped-call]
+            loop = asyncio.get_running_loop()
+            take = signal.getsignal(signal.SIGWINCH)
+            if not callable(take):
+                return
+
+            def resized(number: int, _frame: FrameType | None) -> None:
+                loop.call_soon_threadsafe(take, number, None)
+
+            signal.signal(signal.SIGWINCH, resized)
 
         def write(self, data: str) -> None:
             """Write; after the terminal is gone there is nothing to write to."""

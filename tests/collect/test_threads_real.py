@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import gc
+import itertools
 import os
 import subprocess
 import sys
@@ -18,7 +20,7 @@ from livemon.model.samples import Lost, Sample, TargetEvent, ThreadGone, ThreadI
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads the live /proc")
 
-DEADLINE_S = 20.0
+DEADLINE_S = 90.0
 
 
 class Child:
@@ -121,7 +123,7 @@ def test_cpu_time_is_that_of_the_thread(start: Start) -> None:
         import sys, threading, time
         def spin():
             while time.thread_time_ns() < 200_000_000: pass
-            print(time.thread_time_ns(), flush=True); time.sleep(60)
+            print(time.thread_time_ns(), flush=True); time.sleep(300)
         print('ready', flush=True); sys.stdin.readline()
         threading.Thread(target=spin, daemon=True).start(); sys.stdin.readline()
         """
@@ -246,7 +248,7 @@ def test_forked_workers_are_followed_and_their_end_is_told(start: Start) -> None
         pids = []
         for _ in range(3):
             pid = os.fork()
-            if pid == 0: time.sleep(60); os._exit(0)
+            if pid == 0: time.sleep(300); os._exit(0)
             pids.append(pid)
         print(*pids, flush=True); sys.stdin.readline()
         for pid in pids: os.kill(pid, 9)
@@ -264,7 +266,7 @@ def test_forked_workers_are_followed_and_their_end_is_told(start: Start) -> None
 
 def test_exec_is_told_and_keeps_the_process(start: Start) -> None:
     child, watched = start(
-        "import os, sys; print('ready', flush=True); sys.stdin.readline(); os.execv('/bin/sleep', ['sleep', '60'])"
+        "import os, sys; print('ready', flush=True); sys.stdin.readline(); os.execv('/bin/sleep', ['sleep', '300'])"
     )
     watched.tick()
     child.say()
@@ -319,10 +321,11 @@ def test_many_new_threads_are_taken_in_over_several_ticks_and_none_is_lost(
     )
     watched.tick()
     assert child.ask() == "there"
-    monkeypatch.setattr("livemon.collect.procfs_sampler._OPENING_NS", 200_000)
+    spent_ns = itertools.count(0, 10_000_000)  # each thread takes 10 ms, of the 25 ms of a tick
+    monkeypatch.setattr(time, "thread_time_ns", lambda: next(spent_ns))
     watched.until(lambda: len(watched.alive) == 41)
     arrivals = [info.arrival_ns for info in watched.infos.values()]
-    assert len(set(arrivals)) > 2
+    assert len(set(arrivals)) >= 20
     assert not [s for s in watched.samples if isinstance(s, Lost)]
 
 
@@ -337,6 +340,7 @@ def test_livemon_is_a_row_of_its_own_and_does_not_count_as_alive(start: Start) -
 
 
 def test_nothing_stays_open(start: Start) -> None:
+    gc.collect()  # what other tests left behind is not closed in between
     before = len(os.listdir("/proc/self/fd"))
     sampler = open_sampler([os.getpid()], options=SamplingOptions())
     sampler.sample(time.monotonic_ns())
@@ -356,9 +360,9 @@ def test_only_reads_are_done_on_the_target(start: Start, tmp_path: object) -> No
         "for _ in range(12): s.sample(time.monotonic_ns()); p.sample(time.monotonic_ns()); time.sleep(0.1)\n"
     )
     log = f"{tmp_path}/strace.txt"
-    strace = ["strace", "-f", "-o", log, sys.executable, "-c", code]
+    strace = ["strace", "-f", "-o", log, sys.executable, "-B", "-c", code]
     try:
-        done = subprocess.run(strace, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(strace, capture_output=True, text=True, timeout=200)
     except FileNotFoundError:
         pytest.skip("no strace here")
     if done.returncode:

@@ -32,7 +32,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(folder: Path, command: list[str], redirection: str) -> "subprocess.CompletedProcess[str]":
     words = [word.format(log=folder / "log", session=folder / "session") for word in command]
     return subprocess.run(
-        ["bash", "-c", f'"$0" -m livemon "$@" {redirection}', sys.executable, *words],
+        ["sh", "-c", f'"$0" -m livemon "$@" {redirection}', sys.executable, *words],
         capture_output=True,
         text=True,
         check=False,

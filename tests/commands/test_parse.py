@@ -133,7 +133,7 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
     path = tmp_path / "big.log"
     path.write_text(ROW * 50_000)
     command = f"{sys.executable} -m livemon parse {path} | head -1"
-    done = subprocess.run(["bash", "-c", command], capture_output=True, check=False)
+    done = subprocess.run(["sh", "-c", command], capture_output=True, check=False)
     assert len(done.stdout.splitlines()) == 1
     assert b"Traceback" not in done.stderr
 

@@ -21,7 +21,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def make(folder: Path, name: str, age: int = 0) -> Path:
     path = folder / f"{name}.livemon"
     write(path, recording(20)).close()
-    os.utime(path, ns=(10**18 - age, 10**18 - age))
+    os.utime(path, (10**9 - age, 10**9 - age))
     return path
 
 
@@ -30,7 +30,7 @@ def test_the_list_shows_what_there_is_newest_first(folder: Path, capsys: pytest.
     make(folder, "newer", 1)
     writer = write(folder / "live.livemon", recording(20))
     (folder / "broken.livemon").write_bytes(b"SQLite format 3\0" + b"x" * 5000)
-    os.utime(folder / "broken.livemon", ns=(5, 5))
+    os.utime(folder / "broken.livemon", (5, 5))
     assert main(["sessions"]) == 0
     captured = capsys.readouterr()
     head, *rows = captured.out.splitlines()

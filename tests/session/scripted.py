@@ -19,6 +19,8 @@ from livemon.model.samples import (
 )
 from livemon.session.writer import SessionWriter
 
+ROOT = Path(__file__).parents[2]
+"""Where programs that import this are started."""
 START_NS = 1_000_000_000_000
 TICK_NS = 100_000_000
 FACTS = SessionFacts(

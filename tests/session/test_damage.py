@@ -15,7 +15,7 @@ import pytest
 from livemon.model.errors import SessionError
 from livemon.model.samples import Sample, ThreadTick
 from livemon.session.reader import SessionReader
-from tests.session.scripted import FACTS, flat, recording, write
+from tests.session.scripted import FACTS, ROOT, flat, recording, write
 
 
 def is_subsequence(found: Sequence[Sample], written: Sequence[Sample]) -> bool:
@@ -206,7 +206,7 @@ for number, batch in enumerate(recording(2000)):
 def test_sigkill_at_any_moment_loses_no_append_that_was_made(tmp_path: Path, after: int) -> None:
     rng = random.Random(after)
     with subprocess.Popen(
-        [sys.executable, "-c", RECORDER, str(tmp_path / "s")], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", RECORDER, str(tmp_path / "s")], cwd=ROOT, stdout=subprocess.PIPE, text=True
     ) as recorder:
         assert recorder.stdout is not None
         for _ in range(after):
@@ -223,7 +223,10 @@ def test_sigkill_at_any_moment_loses_no_append_that_was_made(tmp_path: Path, aft
 
 def test_readers_beside_a_recorder_at_full_speed_see_every_sample_once_in_order(tmp_path: Path) -> None:
     with subprocess.Popen(
-        [sys.executable, "-c", RECORDER + "writer.close()", str(tmp_path / "s")], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", RECORDER + "writer.close()", str(tmp_path / "s")],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
     ) as recorder:
         assert recorder.stdout is not None
         recorder.stdout.readline()

@@ -14,7 +14,7 @@ from livemon.model.samples import LogStream, Mark, ThreadInfo, ThreadTick
 from livemon.session.format import APPENDED, PACKED
 from livemon.session.reader import SessionReader
 from livemon.session.writer import SessionWriter
-from tests.session.scripted import FACTS, START_NS, TICK_NS, flat, recording, thread_values, write
+from tests.session.scripted import FACTS, ROOT, START_NS, TICK_NS, flat, recording, thread_values, write
 
 
 def levels(path: Path) -> list[int]:
@@ -261,7 +261,7 @@ def test_the_recorder_needs_no_numpy(tmp_path: Path) -> None:
         "w = write(Path(sys.argv[1]), recording(200)); w.maintain(); w.close(); assert 'numpy' not in sys.modules"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path / "s")], capture_output=True, text=True, check=False
+        [sys.executable, "-c", code, str(tmp_path / "s")], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-import hypothesis
 import pytest
 
 
@@ -30,7 +29,3 @@ def plain_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
-
-
-hypothesis.settings.register_profile("ui", max_examples=60, deadline=None)
-hypothesis.settings.load_profile("ui")

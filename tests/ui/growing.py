@@ -15,11 +15,11 @@ class Growing(ScriptedSource):
         super().__init__(is_live=True, **options)  # type: ignore[arg-type]
         self._t0 = time.monotonic()
         self._end0 = float(os.environ.get("SCRIPTED_END", "120"))
-        self._crash_s = float(os.environ.get("SCRIPTED_CRASH", "0"))
+        self._crash = os.environ.get("SCRIPTED_CRASH", "")
 
     def poll(self) -> bool:
         elapsed = time.monotonic() - self._t0
-        if self._crash_s and elapsed > self._crash_s:
+        if self._crash and os.path.exists(self._crash):
             raise RuntimeError("scripted failure")
         self.end_s = self._end0 + round(elapsed, 1)
         return super().poll()

@@ -1,7 +1,8 @@
 """Runs the screens over the scripted session on the real terminal; the pty tests start it.
 
 Options by environment: SCRIPTED_THREADS, SCRIPTED_LIVE (a session growing in real time), SCRIPTED_CRASH
-(an exception after that many seconds), SCRIPTED_FPS, SCRIPTED_ASCII, SCRIPTED_OPEN (seconds that opening takes).
+(a live session that fails once that file exists), SCRIPTED_FPS, SCRIPTED_ASCII, SCRIPTED_OPEN (seconds that opening
+takes).
 """
 
 from __future__ import annotations
@@ -33,9 +34,10 @@ def main() -> int:
         return Growing(threads=threads) if is_live else ScriptedSource(threads=threads)
 
     def load(progress: Progress) -> ViewSource:
-        for step in range(20):
-            progress(step / 20, f"reading the session: {step * 5} of 100 MB")
-            time.sleep(opening_s / 20)
+        steps = round(opening_s / 0.05)
+        for step in range(steps):
+            progress(step / steps, f"reading the session: {step} of {steps} MB")
+            time.sleep(0.05)
         return make()
 
     settings = Settings(

@@ -21,6 +21,8 @@ import pyte
 
 ROOT = Path(__file__).parents[2]
 _PRIVATE = re.compile(rb"\x1b\[[<>=][0-9;]*[a-z]|\x1b\[\?[0-9;]*\$p|\x1b\]52;[^\x07]*\x07")
+_BEGUN = re.compile(rb"\x1b(\[[<>=?0-9;]*\$?|\][^\x07]*)?\Z")
+"""A sequence whose rest comes with the next read."""
 
 
 class Terminal:
@@ -38,6 +40,7 @@ class Terminal:
         self.screen = pyte.Screen(width, height)
         self.stream = pyte.ByteStream(self.screen)
         self.output = bytearray()
+        self._begun = b""
         self.status: int | None = None
         settings = {
             key: value
@@ -53,14 +56,17 @@ class Terminal:
         self.mode_before = termios.tcgetattr(slave)
         self.pid = os.fork()
         if self.pid == 0:
-            os.setsid()
-            if is_controlling:
-                fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
-            for number in (0, 1, 2):
-                os.dup2(slave, number)
-            os.closerange(3, 256)
-            os.chdir(ROOT)
-            os.execve(argv[0], argv, settings)
+            try:
+                os.setsid()
+                if is_controlling:
+                    fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+                for number in (0, 1, 2):
+                    os.dup2(slave, number)
+                os.closerange(3, 256)
+                os.chdir(ROOT)
+                os.execve(argv[0], argv, settings)
+            finally:
+                os._exit(127)
         self.fd = master
         self.slave = slave
 
@@ -72,9 +78,14 @@ class Terminal:
             if self.status is None:
                 os.kill(self.pid, signal.SIGKILL)
                 os.waitpid(self.pid, 0)
+        self.hang_up()
+
+    def hang_up(self) -> None:
+        """Close both ends here."""
         for fd in (self.fd, self.slave):
-            with contextlib.suppress(OSError):
+            if fd >= 0:
                 os.close(fd)
+        self.fd = self.slave = -1
 
     def read(self, seconds: float = 0.05) -> int:
         """Take in output for up to some time; returns how many bytes came."""
@@ -89,16 +100,23 @@ class Terminal:
                 break
             count += len(data)
             self.output += data
-            self.stream.feed(_PRIVATE.sub(b"", data))
+            data = self._begun + data
+            begun = _BEGUN.search(data)
+            whole = len(data) if begun is None else begun.start()
+            self._begun = data[whole:]
+            self.stream.feed(_PRIVATE.sub(b"", data[:whole]))
         return count
 
-    def until(self, condition: Callable[[], object], seconds: float = 15.0) -> None:
+    def until(self, condition: Callable[[], object], seconds: float = 90.0) -> None:
         """Read until something holds."""
         end = time.monotonic() + seconds
         while not condition():
             if time.monotonic() > end:
                 raise AssertionError("it never came true; the screen:\n" + self.text())
-            self.read(0.02)
+            if self.fd >= 0:
+                self.read(0.02)
+            else:
+                time.sleep(0.02)
             self._reap()
 
     def wait_for(self, words: str) -> None:
@@ -123,7 +141,7 @@ class Terminal:
             if pid:
                 self.status = os.waitstatus_to_exitcode(status)
 
-    def ended(self, seconds: float = 15.0) -> int:
+    def ended(self, seconds: float = 90.0) -> int:
         """Wait for its end and take in the rest of its output; the exit code."""
         self.until(lambda: self.status is not None, seconds)
         self.read(0.2)

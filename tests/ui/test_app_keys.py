@@ -122,10 +122,10 @@ async def test_zoom_goes_from_5_s_to_the_whole_session_and_back() -> None:
 
 
 async def test_a_finished_session_plays_and_stops_at_its_end() -> None:
-    source = ScriptedSource(end_s=3.0)
-    async with opened(source, settings=Settings(theme="dark", speed=100, fps=20)) as (app, pilot):
+    source = ScriptedSource(end_s=300.0)
+    async with opened(source, settings=Settings(theme="dark", speed=3000, fps=20)) as (app, pilot):
         await until(pilot, lambda: app.view.speed is None and app.view.at_ns is not None)
-        await until(pilot, lambda: at_s(app) == 3.0)
+        await until(pilot, lambda: at_s(app) == 300.0)
         await press(app, pilot, "space")
         assert app.view.speed == 1.0
         await press(app, pilot, ">")

@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -49,8 +48,10 @@ def test_signals_end_it_with_the_terminal_restored(number: int, code: int) -> No
 
 
 def test_a_crash_is_one_line_and_a_file(tmp_path: Path) -> None:
-    with Terminal(width=200, env={"SCRIPTED_CRASH": "1.0", "XDG_STATE_HOME": str(tmp_path)}) as terminal:
+    now = tmp_path / "now"
+    with Terminal(width=200, env={"SCRIPTED_CRASH": str(now), "XDG_STATE_HOME": str(tmp_path)}) as terminal:
         terminal.wait_for("dispatch#4720")
+        now.touch()
         assert terminal.ended() == 70
         assert_restored(terminal)
         shown = terminal.text()
@@ -65,13 +66,8 @@ def test_a_terminal_that_goes_away_ends_it(is_controlling: bool) -> None:
     """With SIGHUP, and without it where the terminal is not the controlling one."""
     with Terminal(env={"SCRIPTED_LIVE": "1"}, is_controlling=is_controlling) as terminal:
         terminal.wait_for("dispatch#4720")
-        os.close(terminal.fd)
-        os.close(terminal.slave)
-        end = time.monotonic() + 10
-        while terminal.status is None and time.monotonic() < end:
-            terminal._reap()
-            time.sleep(0.02)
-        assert terminal.status is not None
+        terminal.hang_up()
+        terminal.until(lambda: terminal.status is not None)
 
 
 def test_a_resize_storm_ends_in_a_right_screen() -> None:
@@ -88,10 +84,34 @@ def test_a_resize_storm_ends_in_a_right_screen() -> None:
         terminal.wait_for("this help")
         terminal.type("\x1b")
         terminal.until(lambda: "this help" not in terminal.text() and "THREADS 10" in terminal.text())
-        lines = terminal.text().split("\n")
-        assert len(lines) == 40
-        assert lines[0].startswith(" WARNING  finalize too long")
-        assert "? help" in lines[-1]
+        terminal.until(lambda: terminal.text().startswith(" WARNING  finalize too long"))
+        terminal.until(lambda: "? help" in terminal.text().split("\n")[39])
+        assert len(terminal.text().split("\n")) == 40
+        terminal.type("q")
+        assert terminal.ended() == 0
+
+
+INTERRUPTED = """
+import fcntl, struct, sys, termios
+from livemon.ui import terminal
+plain = terminal.terminal_size
+def interrupted():
+    size = plain()
+    if size == (90, 30):
+        fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+    return size
+terminal.terminal_size = interrupted
+from tests.ui.run_scripted import main
+sys.exit(main())
+"""
+
+
+def test_a_size_that_changes_while_the_one_before_is_taken_counts() -> None:
+    with Terminal(argv=[sys.executable, "-c", INTERRUPTED]) as terminal:
+        terminal.wait_for("dispatch#4720")
+        terminal.resize(90, 30)
+        terminal.screen.resize(40, 120)
+        terminal.until(lambda: "? help" in terminal.text().split("\n")[39])
         terminal.type("q")
         assert terminal.ended() == 0
 
@@ -134,12 +154,10 @@ def colours(output: bytes) -> set[bytes]:
 
 def test_no_color_sends_no_colour_and_still_tells_the_states() -> None:
     with Terminal(env={"NO_COLOR": "1"}) as terminal:
-        terminal.wait_for("dispatch#4720")
-        terminal.read(0.3)
+        for word in ("dispatch#4720", "CRITICAL", "OVER", "SLOW", "!dispatch"):
+            terminal.wait_for(word)
+        terminal.until(lambda: any(cell.reverse for cell in terminal.screen.buffer[0].values()))
         assert colours(bytes(terminal.output)) == set()
-        for word in ("CRITICAL", "OVER", "SLOW", "!dispatch"):
-            assert word in terminal.text()
-        assert any(cell.reverse for cell in terminal.screen.buffer[0].values())
 
 
 @pytest.mark.parametrize(
@@ -202,7 +220,7 @@ def test_keys_come_from_the_terminal_when_stdin_is_a_pipe() -> None:
 
 
 def test_opening_shows_progress_and_q_cancels_it() -> None:
-    with Terminal(env={"SCRIPTED_OPEN": "20"}) as terminal:
+    with Terminal(env={"SCRIPTED_OPEN": "300"}) as terminal:
         terminal.wait_for("reading the session")
         terminal.type("q")
         assert terminal.ended() == 0
@@ -212,6 +230,4 @@ def test_opening_shows_progress_and_q_cancels_it() -> None:
 def test_a_quiet_screen_writes_nothing() -> None:
     with Terminal() as terminal:
         terminal.wait_for("dispatch#4720")
-        while terminal.read(0.4):
-            pass
-        assert terminal.read(1.0) == 0
+        terminal.until(lambda: terminal.read(1.0) == 0)

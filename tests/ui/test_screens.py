@@ -380,8 +380,8 @@ async def test_a_finding_is_drawn_ahead_of_the_frame_rate() -> None:
     source = Urgent(is_live=True)
     async with opened(source, settings=Settings(theme="dark", fps=0.01)) as (app, pilot):
         source.verdict_text = "HOST-SLOW just now"
-        source.number = 1
         source.end_s += 0.1
+        source.number = 1
         await until(pilot, lambda: "HOST-SLOW just now" in text(app))
 
 

@@ -42,7 +42,7 @@ class Terminal:
         self._stream.feed(data)
         return bool(data)
 
-    def wait_for(self, text: str, timeout_s: float = 30.0) -> None:
+    def wait_for(self, text: str, timeout_s: float = 90.0) -> None:
         deadline = time.monotonic() + timeout_s
         while text not in self.text:
             assert time.monotonic() < deadline, f"no {text!r} on the screen:\n{self.text}"
@@ -51,7 +51,7 @@ class Terminal:
     def press(self, keys: bytes) -> None:
         os.write(self.fd, keys)
 
-    def wait(self, timeout_s: float = 30.0) -> int:
+    def wait(self, timeout_s: float = 90.0) -> int:
         """Exit status, as shells have it."""
         deadline = time.monotonic() + timeout_s
         while True:

@@ -36,7 +36,7 @@ def test_an_endpoint_is_a_source(tmp_path: Path, endpoint: tuple[str, Histogram]
 
         record = wait_for(has_records)[0]
         monitor.send_signal(signal.SIGINT)
-        assert monitor.wait(30) == 130
+        assert monitor.wait(90) == 130
     assert record.source == "metrics"
     assert any(value == pytest.approx(250, rel=0.01) for _, value in record.stages)
     assert [stream.kind for stream in of_type(samples_of(session), LogStream)] == ["metrics"]
@@ -82,4 +82,4 @@ def test_what_is_seen_can_be_scraped(tmp_path: Path) -> None:
         text = wait_for(stages)
         assert re.search(r'livemon_stage_p50_seconds\{[^}]*stage="runner_run"[^}]*\} 0\.019\n', text)
         (tmp_path / "stop").touch()
-        assert monitor.wait(30) == 0
+        assert monitor.wait(90) == 0

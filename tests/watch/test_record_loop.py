@@ -21,7 +21,7 @@ import os, sys, time
 print(os.getpid(), flush=True); sys.stdin.readline()
 pid = os.fork()
 if pid == 0:
-    time.sleep(60)
+    time.sleep(300)
 print(pid, flush=True); sys.stdin.readline()
 os.kill(pid, 9); os.waitpid(pid, 0); print("gone", flush=True); sys.stdin.readline()
 """

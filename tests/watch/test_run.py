@@ -1,5 +1,6 @@
 """``livemon run`` on real commands: status, signals, output, what is left behind."""
 
+import os
 import signal
 import sys
 from pathlib import Path
@@ -20,7 +21,7 @@ def test_it_exits_with_the_commands_status_and_records_all_of_it(tmp_path: Path)
     with livemon("run", "--headless", "--record", str(session), *command(stop, 3), state=tmp_path) as process:
         wait_for(lambda: len(of_type(samples_of(session), TimingRecord)) > 20)
         stop.touch()
-        _, err = process.communicate(timeout=30)
+        _, err = process.communicate(timeout=90)
     assert process.returncode == 3, err
     samples = samples_of(session)
     events = [e for e in of_type(samples, TargetEvent) if e.event == "exited"]
@@ -57,13 +58,14 @@ def test_both_standard_output_and_error_are_read(tmp_path: Path) -> None:
 
 
 def test_children_of_the_command_are_followed(tmp_path: Path) -> None:
-    session = tmp_path / "s.livemon"
-    script = (
-        "import subprocess, sys; "
-        "subprocess.run([sys.executable, '-c', 'import time; t=time.time()\\nwhile time.time()-t<0.5: pass'])"
-    )
-    run_livemon("run", "--headless", "--record", str(session), "--", sys.executable, "-c", script, state=tmp_path)
-    assert [e for e in of_type(samples_of(session), TargetEvent) if e.event == "forked"]
+    session, stop = tmp_path / "s.livemon", tmp_path / "stop"
+    inner = "import os, sys, time\nwhile not os.path.exists(sys.argv[1]): time.sleep(0.01)"
+    script = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {inner!r}, {str(stop)!r}])"
+    started = ["--", sys.executable, "-c", script]
+    with livemon("run", "--headless", "--record", str(session), *started, state=tmp_path) as process:
+        wait_for(lambda: [e for e in of_type(samples_of(session), TargetEvent) if e.event == "forked"])
+        stop.touch()
+        assert process.wait(90) == 0
 
 
 def test_signals_go_on_to_the_command(tmp_path: Path) -> None:
@@ -72,7 +74,7 @@ def test_signals_go_on_to_the_command(tmp_path: Path) -> None:
     with livemon("run", "--headless", "--record", str(session), *script, state=tmp_path) as process:
         wait_for(lambda: of_type(samples_of(session), ThreadTick))
         process.send_signal(signal.SIGTERM)
-        _, err = process.communicate(timeout=30)
+        _, err = process.communicate(timeout=90)
     assert process.returncode == 143, err
 
 
@@ -82,13 +84,13 @@ def test_the_duration_ends_the_command_and_is_no_failure(tmp_path: Path) -> None
         "run",
         "--headless",
         "--duration",
-        "1",
+        "2",
         "--record",
         str(session),
-        *command(tmp_path / "never", 0),
+        *("--", "sh", "-c", "echo '[a_timing] total=1.0'; exec sleep 300"),
         state=tmp_path,
     ) as process:
-        _, err = process.communicate(timeout=30)
+        _, err = process.communicate(timeout=90)
     assert process.returncode == 0, err
     assert of_type(samples_of(session), TimingRecord)
 
@@ -126,13 +128,11 @@ def test_a_killed_recorder_is_told_and_the_command_goes_on(tmp_path: Path) -> No
         wait_for(lambda: len(of_type(samples_of(session), TimingRecord)) > 5)
         target = next(e.pid for e in of_type(samples_of(session), TargetEvent) if e.event == "found")
         recorder = next(pid for pid in children(process.pid) if pid != target)
-        import os
-
         os.kill(recorder, signal.SIGKILL)
         wait_for(lambda: not is_running(recorder))
         assert is_running(target)
         stop.touch()
-        _, err = process.communicate(timeout=30)
+        _, err = process.communicate(timeout=90)
     assert process.returncode == 0
     assert "recorder" in err
     assert "Traceback" not in err

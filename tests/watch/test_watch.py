@@ -62,7 +62,7 @@ def test_a_target_that_is_killed_is_told_and_the_recording_closed(tmp_path: Path
         wait_for(lambda: len(records(session)) > 5)
         process.kill()
         process.wait()
-        _, err = monitor.communicate(timeout=30)
+        _, err = monitor.communicate(timeout=90)
     assert monitor.returncode == 3
     assert f"(pid {process.pid})" in err
     samples = samples_of(session)
@@ -85,7 +85,7 @@ def test_a_rotated_log_is_followed_without_loss(tmp_path: Path) -> None:
             # A file that came and went between two looks at the path can't be known of.
             wait_for(lambda: len(of_type(samples_of(session), LogStream)) == part + 2)  # noqa: B023
         monitor.send_signal(signal.SIGINT)
-        assert monitor.wait(30) == 130
+        assert monitor.wait(90) == 130
     assert records(session) == [str(n) for n in range(40)]
     counts = of_type(samples_of(session), LogCount)
     assert sum(c.records for c in counts) == 40
@@ -142,7 +142,7 @@ def test_a_mark_by_signal_pattern_and_second_process(tmp_path: Path) -> None:
         reader.close()
         wait_for(lambda: len(of_type(samples_of(session), Mark)) == 3)
         monitor.terminate()
-        assert monitor.wait(30) == 143
+        assert monitor.wait(90) == 143
     marks = {mark.origin: mark.text for mark in of_type(samples_of(session), Mark)}
     assert marks == {"signal": "SIGUSR1", "log": "mode=gpu+hetero now", "command": "from outside"}
 
@@ -159,7 +159,7 @@ def test_closed_standard_output_ends_it_quietly(tmp_path: Path) -> None:
         monitor.stdout = None
         wait_for(lambda: len(records(session)) > 30)
         (tmp_path / "stop").touch()
-        _, err = monitor.communicate(timeout=40)
+        _, err = monitor.communicate(timeout=90)
     assert "Traceback" not in err
 
 
@@ -297,7 +297,7 @@ def test_a_flood_is_skipped_in_counted_lines_and_ticks_go_on(tmp_path: Path) -> 
         before = len(of_type(samples_of(session), ThreadTick))
         wait_for(lambda: len(of_type(samples_of(session), ThreadTick)) > before + 3)
         monitor.send_signal(signal.SIGINT)
-        monitor.wait(30)
+        monitor.wait(90)
     samples = samples_of(session)
     lost = sum(s.count for s in of_type(samples, Lost) if s.unit == "lines")
     assert lost + len(of_type(samples, TimingRecord)) == 200_000
@@ -317,6 +317,6 @@ def test_a_restarted_process_is_taken_in_only_when_asked(tmp_path: Path) -> None
                 pids.append(process.pid)
                 wait_for(lambda: pids[-1] in [e.pid for e in of_type(samples_of(session), TargetEvent)])
         monitor.send_signal(signal.SIGINT)
-        monitor.wait(30)
+        monitor.wait(90)
     found = [e.pid for e in of_type(samples_of(session), TargetEvent) if e.event == "found"]
     assert found == pids
