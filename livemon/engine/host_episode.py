@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,8 +29,7 @@ _COLUMN_KINDS = 16
 _EARLY_S = 1.5
 
 
-@dataclass(frozen=True, slots=True)
-class TickWork:
+class TickWork(NamedTuple):
     """One tick's work by name number."""
 
     arrival_ns: int

@@ -9,7 +9,7 @@ A tick's threads have *moved* when at least half of the busy ones with a known h
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -59,8 +59,7 @@ def is_awake(work: Ints, tick_ns: int) -> Flags:
     return awake
 
 
-@dataclass(frozen=True, slots=True)
-class Vote:
+class Vote(NamedTuple):
     """What the threads of a tick say."""
 
     known: int

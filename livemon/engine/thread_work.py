@@ -117,8 +117,10 @@ class ThreadWork:
         if not worked.all():
             edges = np.concatenate([[0], np.cumsum(worked)])[edges].tolist()
             slot, rows = slot[worked], rows[:, worked]
+        # As a rule the names of every tick rise as they are: one look for all ticks.
+        rises = set((np.flatnonzero(slot[1:] <= slot[:-1]) + 1).tolist()).issubset(edges)
         return [
-            (*_by_name(slot[a:b], rows[:, a:b]), dt_ns) if b > a else None
+            (*((slot[a:b], rows[:, a:b]) if rises else _by_name(slot[a:b], rows[:, a:b])), dt_ns) if b > a else None
             for (a, b), dt_ns in zip(pairwise(edges), run.dt_ns, strict=True)
         ]
 

@@ -102,14 +102,16 @@ class TickDeltas:
             return None
         counts = [len(tick.index) for tick in ticks]
         index = _joined([tick.index for tick in ticks])
-        if not len(index) or int(index.max()) >= MAX_THREADS or int(index.min()) < 0:
+        highest = int(index.max()) if len(index) else MAX_THREADS
+        if highest >= MAX_THREADS or int(index.min()) < 0:
             return None
-        order = np.argsort(index, kind="stable")
+        # Of 16-bit numbers the order is found in one pass.
+        order = (index.astype(np.uint16) if highest < 1 << 16 else index).argsort(kind="stable")
         number = np.repeat(np.arange(len(ticks)), counts)[order]
         again = np.flatnonzero(index[order[1:]] == index[order[:-1]])
         if (number[again + 1] == number[again]).any():
             return None  # a thread twice in one tick
-        self._size = max(self._size, 2 * int(index.max()) if int(index.max()) >= self._size else 0)
+        self._size = max(self._size, 2 * highest if highest >= self._size else 0)
         self._earlier = order[again + 1], order[again]
         arrivals = [tick.arrival_ns for tick in ticks]
         before = arrivals[0] if self._previous_ns is None else self._previous_ns

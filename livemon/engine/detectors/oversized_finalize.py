@@ -46,7 +46,7 @@ _LOOK_AGAIN_RUNS = 9
 _DEVICE_RUNS = 256
 _LEAST_MS = 1e-3
 _SILENT_NS = 30_000_000_000
-_NONE: frozenset[str] = frozenset()
+_NONE, _BUDGET, _RATIO, _BOTH = (frozenset(rules) for rules in ((), ("budget",), ("ratio",), ("budget", "ratio")))
 
 
 @dataclass(slots=True)
@@ -71,6 +71,8 @@ class _State:
     """One finalize stage of one class."""
 
     recent: deque[Run]
+    device: _Device | None = None
+    """Of its class; ``None`` while none was met."""
     history: deque[float] = field(default_factory=lambda: deque(maxlen=_HISTORY_RUNS))
     interval: Interval | None = None
     ended: Interval | None = None
@@ -174,7 +176,9 @@ class OversizedFinalizeDetector:
                 return
             state = self._states[key] = _State(deque(maxlen=self._window))
         totals = group.totals_ms if group.has_totals else group.parts_ms
-        run = Run.of(item, value_ms, totals, self._over(key, value_ms))
+        if state.device is None:
+            state.device = self._devices.get(key[:2])
+        run = Run.of(item, value_ms, totals, self._over(state.device, value_ms))
         state.recent.append(run)
         state.history.append(value_ms)
         if state.interval is None:
@@ -194,16 +198,17 @@ class OversizedFinalizeDetector:
             limits.append(max(self._rules.device_ratio * device.middle_ms, self._rules.min_device_ms))
         return min(limits, default=float("inf"))
 
-    def _over(self, key: tuple[Group, str | None, str], value_ms: float) -> frozenset[str]:
+    def _over(self, device: _Device | None, value_ms: float) -> frozenset[str]:
         rules = self._rules
-        broken = []
-        if rules.budget_ms is not None and value_ms > rules.budget_ms:
-            broken.append("budget")
-        if rules.device_ratio is not None and value_ms > rules.min_device_ms:
-            device = self._devices.get(key[:2])
-            if device is not None and value_ms > rules.device_ratio * device.middle_ms:
-                broken.append("ratio")
-        return frozenset(broken) if broken else _NONE
+        is_over = rules.budget_ms is not None and value_ms > rules.budget_ms
+        if (
+            device is not None
+            and rules.device_ratio is not None
+            and value_ms > rules.min_device_ms
+            and value_ms > rules.device_ratio * device.middle_ms
+        ):
+            return _BOTH if is_over else _RATIO
+        return _BUDGET if is_over else _NONE
 
     def _is_confirmed(self, state: _State, limit_ms: float, *, is_over: bool) -> bool:
         """Whether the longer history agrees, or the newest runs are clear of the limit."""
