@@ -157,7 +157,7 @@ def _add_up(ticks: Ticks, chain: Chain) -> dict[str, array[int]]:
     index = np.array(ticks.index, dtype=np.int64)
     shape_of = np.array(ticks.shape_of)
     counts = np.array(ticks.count)
-    is_narrow = int(index.min()) >= 0 and int(index.max()) < 1 << 16
+    is_narrow = bool(len(index)) and int(index.min()) >= 0 and int(index.max()) < 1 << 16
     orders: dict[tuple[bool, ...], tuple[Any, ...]] = {}
     columns = {}
     for key, steps in ticks.columns.items():
