@@ -8,6 +8,7 @@ class Panel:
 
     def __init__(self) -> None:
         self.keys: list[object] = []
+        self._places: dict[object, int] = {}
         self.key: object = None
         self.top = 0
         self.height = 1
@@ -16,19 +17,21 @@ class Panel:
     def set(self, keys: list[object], height: int) -> None:
         """The rows now, and how many are visible."""
         was = self.index
-        self.keys = keys
+        if keys != self.keys:
+            self.keys = keys
+            self._places = {key: position for position, key in enumerate(keys)}
         self.height = max(height, 1)
         if not self._is_chosen:
             # Nobody chose a row yet: the first one is the most important.
             self.key = keys[0] if keys else None
-        elif self.key not in self._positions():
+        elif self.key not in self._places:
             self.key = keys[min(was, len(keys) - 1)] if keys else None
         self._follow()
 
     @property
     def index(self) -> int:
         """Position of the selected row; 0 when there is none."""
-        return self._positions().get(self.key, 0)
+        return self._places.get(self.key, 0)
 
     def move(self, delta: int) -> None:
         """Move the selection; it stops at the ends."""
@@ -54,9 +57,6 @@ class Panel:
     def visible(self) -> range:
         """Positions that are in view."""
         return range(self.top, min(self.top + self.height, len(self.keys)))
-
-    def _positions(self) -> dict[object, int]:
-        return {key: position for position, key in enumerate(self.keys)}
 
     def _follow(self) -> None:
         index = self.index

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from typing import overload
 
 from livemon.model.snapshot import ThreadRow
 from livemon.ui.filtering import Filter
@@ -45,6 +46,8 @@ class ThreadList:
         self._places: dict[int, int] = {}
         self._sorted_for: tuple[str, bool] | None = None
         self._sorted_ns = 0
+        self._ordered: tuple[object, list[int]] = (None, [])
+        """Of what, and the position of each row in order: of thousands the same ones are listed frame after frame."""
 
     def ordered(
         self, rows: Sequence[ThreadRow], key: str, *, is_reversed: bool, at_ns: int | None, involved: AbstractSet[int]
@@ -61,18 +64,19 @@ class ThreadList:
                 known.sort(key=lambda row: sort_key(row, key)[0])
             self._places = {row.index: place for place, row in enumerate(known)}
             self._sorted_for, self._sorted_ns = (key, is_reversed), at_ns or 0
-        places = self._places
-        last = len(places)
-        return sorted(
-            rows,
-            key=lambda row: (row.index not in involved, not row.is_alive, places.get(row.index, last + row.index)),
-        )
+            self._ordered = (None, [])
+        listed = ([(row.index, row.is_alive) for row in rows], set(involved))
+        if listed != self._ordered[0]:
+            places, last = self._places, len(self._places)
+            ranks = [(k not in involved, not is_alive, places.get(k, last + k)) for k, is_alive in listed[0]]
+            self._ordered = (listed, sorted(range(len(ranks)), key=ranks.__getitem__))
+        return [rows[position] for position in self._ordered[1]]
 
     @staticmethod
-    def entries(rows: Sequence[ThreadRow], by: str, expanded: AbstractSet[str]) -> list[Entry]:
+    def entries(rows: Sequence[ThreadRow], by: str, expanded: AbstractSet[str]) -> Sequence[Entry]:
         """Threads as they are, or gathered into groups (``process``, ``name``, ``role``)."""
         if by == "none":
-            return [Entry(row) for row in rows]
+            return Ungrouped(rows)
         members: dict[str, list[ThreadRow]] = {}
         for row in rows:
             members.setdefault(group_key(row, by), []).append(row)
@@ -83,6 +87,33 @@ class ThreadList:
             if is_expanded:
                 out.extend(Entry(row, indent="  ") for row in group_rows)
         return out
+
+
+class Ungrouped(Sequence[Entry]):
+    """An entry for each row, made when it is asked for: of thousands of threads a screen shows forty."""
+
+    def __init__(self, rows: Sequence[ThreadRow]) -> None:
+        self._rows = rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, position: int) -> Entry: ...
+    @overload
+    def __getitem__(self, position: slice) -> Sequence[Entry]: ...
+    def __getitem__(self, position: int | slice) -> Entry | Sequence[Entry]:
+        found = self._rows[position]
+        return Ungrouped(found) if isinstance(found, Sequence) else Entry(found)
+
+    def keys(self) -> list[object]:
+        """The key of each entry."""
+        return [row.index for row in self._rows]
+
+
+def keys_of(entries: Sequence[Entry]) -> list[object]:
+    """What the selection sticks to, for each entry."""
+    return entries.keys() if isinstance(entries, Ungrouped) else [entry.key for entry in entries]
 
 
 def group_key(row: ThreadRow, by: str) -> str:

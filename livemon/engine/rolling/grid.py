@@ -124,18 +124,18 @@ def _entries(blocks: Sequence[Block], indexes: npt.NDArray[np.int64]) -> tuple[I
     if not sum(counts) or not len(indexes):
         nothing = np.zeros(0, np.int64)
         return nothing, nothing, np.zeros((0, 0), np.float32)
-    index = np.concatenate([block.index for block in blocks])
-    row = np.searchsorted(indexes, index)
-    wanted = indexes[np.minimum(row, len(indexes) - 1)] == index
+    size = int(indexes[-1]) + 1
+    row_of = np.full(size + 1, -1, np.int64)
+    row_of[indexes] = np.arange(len(indexes))
+    row = row_of[np.minimum(np.concatenate([block.index for block in blocks]), size)]
     block_of = np.repeat(np.arange(len(blocks)), counts)
-    if wanted.all():
+    wanted = np.flatnonzero(row >= 0)
+    if len(wanted) == len(row):
         return row, block_of, np.concatenate([block.rows for block in blocks], axis=1)
     ends = np.cumsum(counts)
-    parts = [
-        block.rows[:, wanted[end - count : end]]
-        for block, count, end in zip(blocks, counts, ends.tolist(), strict=True)
-    ]
-    return row[wanted], block_of[wanted], np.concatenate(parts, axis=1)
+    parts = np.split(wanted, np.searchsorted(wanted, ends[:-1]))
+    rows = [block.rows[:, part - begin] for block, part, begin in zip(blocks, parts, ends - counts, strict=True)]
+    return row[wanted], block_of[wanted], np.concatenate(rows, axis=1)
 
 
 def _placed(blocks: Sequence[Block], grid: Grid) -> tuple[list[Block], list[int]]:

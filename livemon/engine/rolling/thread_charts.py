@@ -1,7 +1,7 @@
 """CPU series and core lanes of the threads of one frame, laid out for those that are looked at.
 
-Of thousands of threads a screen shows forty, and mostly the same again in the next frame: those that were
-looked at before are laid out at once (``Watched``), all of them when another one is looked at.
+Of thousands of threads a screen shows forty: those that were looked at in the frame before (``Watched``) and the
+busiest ones are laid out at once, all of them when another one is looked at.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ class Charts:
         there: Indexes of the threads.
         rings: Where the blocks are from.
         watched: Whom to lay out at once; ``None``: all.
+        busiest: Threads that are likely to be looked at first.
     """
 
     def __init__(
@@ -55,13 +56,15 @@ class Charts:
         there: npt.NDArray[np.int64],
         rings: ThreadRings,
         watched: Watched | None,
+        busiest: npt.NDArray[np.int64],
     ) -> None:
         self._blocks, self._grid, self._there = blocks, grid, there
         self._names, self._is_exact = tuple(rings.class_names), rings.is_exact
         self._looked_at: set[int] = set()
         chosen = there
         if watched is not None and len(there) > FEW:
-            chosen = there[np.isin(there, list(watched.next(self._looked_at)))]
+            before = np.array(list(watched.next(self._looked_at)), np.int64)
+            chosen = there[np.isin(there, np.concatenate([busiest, before]))]
         self._layout = self._lay_out(chosen)
 
     def _lay_out(self, indexes: npt.NDArray[np.int64]) -> _Layout:

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+import numpy as np
+
 from livemon.engine.core_classes import CoreClasses
 from livemon.engine.rolling.grid import Grid
 from livemon.engine.rolling.row_figures import RECENT_NS, RowFigures
 from livemon.engine.rolling.thread_book import ThreadBook
-from livemon.engine.rolling.thread_charts import Charts, Watched
-from livemon.engine.rolling.thread_rings import SECOND, ThreadRings
+from livemon.engine.rolling.thread_charts import FEW, Charts, Watched
+from livemon.engine.rolling.thread_rings import CPU, SECOND, ThreadRings
 from livemon.model.samples import ThreadInfo
 from livemon.model.snapshot import Lane, Series, ThreadRow
 
@@ -55,9 +57,10 @@ def thread_rows(
     if not len(there):
         return ()
     blocks = rings.blocks(grid.start_ns, min(grid.end_ns, at_ns), grid.bucket_ns)
-    charts = Charts(blocks, grid, there, rings, watched)
     now, _, now_ns = rings.sums(at_ns - SECOND, at_ns, book.size)
     recent, _, recent_ns = rings.sums(at_ns - min(RECENT_NS, span_ns), at_ns, book.size)
+    busiest = there[np.argsort(now[CPU, there])[-FEW:]]
+    charts = Charts(blocks, grid, there, rings, watched, busiest)
     figures = RowFigures(rings, cores, now[:, there], now_ns, recent[:, there], recent_ns, units, there)
     infos = [book.infos[index] for index in there.tolist()]
     table = _Table(at_ns, infos, figures, charts, *book.lives(there))
@@ -106,7 +109,7 @@ class LazyRow(ThreadRow):
             _PUT_DRAWN(self, drawn)
         return drawn
 
-    index = property(lambda self: self._info.index)
+    index = property(lambda self: self._table.infos[self._row].index)
     pid = property(lambda self: self._info.pid)
     tid = property(lambda self: self._info.tid)
     name = property(lambda self: self._info.name)

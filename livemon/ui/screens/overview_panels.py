@@ -20,7 +20,7 @@ from livemon.ui.render.scale import Scale
 from livemon.ui.render.summary import finding_line, status_line, verdict_lines, view_words
 from livemon.ui.render.table import Widths, choose, header
 from livemon.ui.screens.base import BaseScreen
-from livemon.ui.threadlist import Entry, ThreadList, visible_rows
+from livemon.ui.threadlist import Entry, ThreadList, keys_of, visible_rows
 from livemon.ui.view import View
 
 PANELS = ("findings", "stages", "threads")
@@ -95,7 +95,7 @@ class OverviewPanels(BaseScreen):
             return set()
         return {row.index for row in snapshot.threads if row.name in names or f"{row.name}#{row.tid}" in names}
 
-    def thread_entries(self, snapshot: Snapshot, involved: set[int]) -> list[Entry]:
+    def thread_entries(self, snapshot: Snapshot, involved: set[int]) -> Sequence[Entry]:
         """The thread panel's entries."""
         rows = visible_rows(snapshot.threads, self.filter)
         settings = self.app.settings
@@ -252,7 +252,7 @@ class OverviewPanels(BaseScreen):
         rows: list[Row],
         places: list[tuple[str, int]],
         snapshot: Snapshot,
-        entries: list[Entry],
+        entries: Sequence[Entry],
         involved: set[int],
         count: int,
         cells: int,
@@ -265,7 +265,7 @@ class OverviewPanels(BaseScreen):
         self._thread_widths = widths
         is_wide = cells >= 100
         count = max(count - (1 if is_wide else 0), 0)
-        panel.set([entry.key for entry in entries], count)
+        panel.set(keys_of(entries), count)
         filter_words = f"  filter: {self.filter.text}" if self.filter.terms else ""
         sorted_by = (
             f"by {thread_render.TITLES.get(settings.sort, settings.sort)}{' reversed' if self.is_reversed else ''}"
@@ -295,7 +295,7 @@ class OverviewPanels(BaseScreen):
             )
             places.append(("threads", position))
 
-    def _cpu_scale(self, snapshot: Snapshot, entries: list[Entry]) -> Scale:
+    def _cpu_scale(self, snapshot: Snapshot, entries: Sequence[Entry]) -> Scale:
         """One scale for all rows; it grows with what is in sight and starts anew with another window."""
         if snapshot.span_ns != self._cpu_top[0]:
             self._cpu_top = (snapshot.span_ns, 0.0)
