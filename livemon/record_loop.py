@@ -15,6 +15,7 @@ from livemon.collect.capabilities import probe
 from livemon.collect.environment import environment, host_name
 from livemon.collect.pressure import PressureSampler
 from livemon.collect.processes import describe, find_by_name
+from livemon.collect.procfs import read_file
 from livemon.collect.threads import SamplingOptions, ThreadSampler, open_sampler
 from livemon.collect.topology import read_topology
 from livemon.model.clock import Clock, WallMapping
@@ -356,8 +357,7 @@ class Recorder:
 def resident_bytes() -> int:
     """Memory of this process; the peak where the system gives only that."""
     try:
-        with open("/proc/self/statm", "rb") as file:  # noqa: PTH123 - once a second: no Path objects
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        return int(read_file("/proc/self/statm").split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         return peak if sys.platform == "darwin" else peak * 1024

@@ -24,6 +24,9 @@ from livemon.parse.procfs import (
 
 _FILES_A_SAMPLE = 64
 """Per-CPU files read in one sample; on bigger machines they take turns."""
+_KEPT_BYTES = 1 << 16
+_LOOK_NS = 5_000_000_000
+"""What seldom changes (CPUs, cpuset, cgroup, which files there are) is looked up again after so long."""
 
 
 class PressureSampler:
@@ -45,6 +48,10 @@ class PressureSampler:
         """By pid: faults at the first and at the newest look."""
         self._past_majflt: int | None = None
         """Faults of processes that ended; ``None`` while there are none."""
+        self._look_ns = 0
+        self._folders: list[str] = []
+        """The target's cgroup and those above it."""
+        self._kept = _KeptFiles()
         self._frequencies = _PerCpuFiles()
         self._throttles = _PerCpuFiles()
         self._open_files()
@@ -53,18 +60,25 @@ class PressureSampler:
         """Count this process's page faults too."""
         if pid not in self._pids:
             self._pids.append(pid)
+            self._look_ns = 0
 
     def remove_process(self, pid: int) -> None:
         """A process has ended: its page faults up to the last look stay counted."""
         if pid in self._pids:
             self._pids.remove(pid)
+            self._look_ns = 0
         if pid in self._majflt:
             first, last = self._majflt.pop(pid)
             self._past_majflt = (self._past_majflt or 0) + last - first
 
     def sample(self, now_ns: int) -> list[Sample]:
         """A ``MachineSample``, after notes about CPUs that came, went or were taken away."""
-        out: list[Sample] = list(self._changes(now_ns))
+        out: list[Sample] = []
+        if now_ns >= self._look_ns:
+            self._look_ns = now_ns + _LOOK_NS
+            out += self._changes(now_ns)
+            self._folders = next(filter(None, (cgroup_folders(self._root, pid) for pid in self._pids)), [])
+            self._kept.look_again()
         values: dict[str, int] = {}
         self._read_psi(values)
         self._read_cpu_times(values)
@@ -79,6 +93,7 @@ class PressureSampler:
 
     def close(self) -> None:
         """Close the kept files."""
+        self._kept.close()
         self._frequencies.close()
         self._throttles.close()
 
@@ -92,13 +107,13 @@ class PressureSampler:
 
     def _read_psi(self, values: dict[str, int]) -> None:
         for resource in ("cpu", "memory", "io", "irq"):
-            data = _maybe(f"{self._base}/proc/pressure/{resource}")
+            data = self._kept.read(f"{self._base}/proc/pressure/{resource}")
             for kind, total in parse_pressure(data).items():
                 if (resource, kind) != ("cpu", "full"):  # not defined for the whole machine: the kernel shows 0
                     values[f"psi_{resource}_{kind}_us"] = total
 
     def _read_cpu_times(self, values: dict[str, int]) -> None:
-        for times in parse_cpu_times(_maybe(f"{self._base}/proc/stat")):
+        for times in parse_cpu_times(self._kept.read(f"{self._base}/proc/stat")):
             if times.cpu < 0:
                 if times.steal_ticks is not None:
                     values["steal_ticks"] = times.steal_ticks
@@ -109,15 +124,10 @@ class PressureSampler:
                 values[f"cpu{times.cpu}_softirq_ticks"] = times.softirq_ticks
 
     def _read_cgroup(self, values: dict[str, int]) -> None:
-        folders: list[str] = []
-        for pid in self._pids:
-            folders = cgroup_folders(self._root, pid)
-            if folders:
-                break
-        values |= {f"cgroup_{name}": value for name, value in throttling(folders).items()}
-        for folder in folders[:1]:
+        values |= {f"cgroup_{name}": value for name, value in throttling(self._folders).items()}
+        for folder in self._folders[:1]:
             for resource in ("cpu", "memory", "io"):
-                for kind, total in parse_pressure(_maybe(f"{folder}/{resource}.pressure")).items():
+                for kind, total in parse_pressure(self._kept.read(f"{folder}/{resource}.pressure")).items():
                     values[f"cgroup_psi_{resource}_{kind}_us"] = total
 
     def _read_faults(self, values: dict[str, int]) -> None:
@@ -155,6 +165,37 @@ class PressureSampler:
             yield Note(now_ns, "warning", f"the target's cpuset changed from {before} to {format_cpu_list(cpuset)}")
             self._cpuset = cpuset
             self._open_files()
+
+
+class _KeptFiles:
+    """Whole small files, kept open; one that is not there is not asked for again before ``look_again``."""
+
+    def __init__(self) -> None:
+        self._fds: dict[str, int | None] = {}
+
+    def read(self, path: str) -> bytes:
+        """The file's text as it is now; empty if it can't be read."""
+        try:
+            fd = self._fds[path] if path in self._fds else os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            self._fds[path] = fd
+            return b"" if fd is None else os.pread(fd, _KEPT_BYTES, 0)
+        except OSError:
+            self._drop(path)
+            return b""
+
+    def _drop(self, path: str) -> None:
+        fd = self._fds.get(path)
+        if fd is not None:
+            os.close(fd)
+        self._fds[path] = None
+
+    def look_again(self) -> None:
+        """Try once more what could not be read."""
+        self._fds = {path: fd for path, fd in self._fds.items() if fd is not None}
+
+    def close(self) -> None:
+        for path in list(self._fds):
+            self._drop(path)
 
 
 class _PerCpuFiles:

@@ -47,6 +47,7 @@ from livemon.session.columns import (
 
 STORED_MOST = 16 << 10
 COMPRESSED_A_STEP = 32 << 10
+_NUMBERS_A_STEP = 10_000
 
 
 def dump_batch(batch: Batch, level: int = 1) -> bytes:
@@ -85,7 +86,8 @@ def _fill(out: bytearray, batch: Batch) -> Iterator[None]:
     out.append(bool(batch.timings.arrival))
     if batch.timings.arrival:
         _put_timings(out, batch.timings)
-        yield
+        if len(batch.timings.arrival) > _NUMBERS_A_STEP // 10:
+            yield
     out.append(bool(batch.ticks.arrival))
     if batch.ticks.arrival:
         yield from _put_ticks(out, batch.ticks)
@@ -227,6 +229,7 @@ def _get_timings(cursor: Cursor) -> Timings:
 
 
 def _put_ticks(out: bytearray, ticks: Ticks) -> Iterator[None]:
+    is_big = len(ticks.index) > _NUMBERS_A_STEP
     out += _tick_shapes(tuple(ticks.shapes), tuple(ticks.columns))
     put_ints(out, ticks.shape_of)
     put_steps(out, ticks.arrival)
@@ -234,7 +237,8 @@ def _put_ticks(out: bytearray, ticks: Ticks) -> Iterator[None]:
     put_ints(out, ticks.count)
     put_steps(out, ticks.index)
     for values in ticks.columns.values():
-        yield
+        if is_big:
+            yield
         put_ints(out, values)
 
 

@@ -18,7 +18,6 @@ from operator import sub
 from typing import Any
 
 _EMPTY, _SAME, _JSON = 0, 1, 2
-_WIDTHS = (("b", 1 << 7), ("h", 1 << 15), ("i", 1 << 31), ("q", 1 << 63))
 _CODES = {"b": 3, "h": 4, "i": 5, "q": 6}
 _TYPES = {code: letter for letter, code in _CODES.items()}
 _SEPARATOR = "\x1f"
@@ -105,14 +104,21 @@ def put_ints(out: bytearray, values: Sequence[int]) -> None:
     if not values:
         out.append(_EMPTY)
         return
-    low, high = min(values), max(values)
+    low, high = (min(values), max(values)) if len(values) > 1 else (values[0], values[0])
     if low == high:
         out.append(_SAME)
         put_varint(out, len(values))
         put_varint(out, low << 1 if low >= 0 else (~low << 1) | 1)
         return
-    letter = next((letter for letter, limit in _WIDTHS if -limit <= low and high < limit), None)
-    if letter is None:
+    if low >= -0x80 and high < 0x80:
+        letter = "b"
+    elif low >= -0x8000 and high < 0x8000:
+        letter = "h"
+    elif low >= -(1 << 31) and high < 1 << 31:
+        letter = "i"
+    elif low >= -(1 << 63) and high < 1 << 63:
+        letter = "q"
+    else:
         out.append(_JSON)
         put_json(out, list(values))
         return
@@ -157,7 +163,7 @@ def get_ints(cursor: Cursor) -> Sequence[int]:
 def put_steps(out: bytearray, values: Sequence[int]) -> None:
     """Append a column whose neighbours are close (times, offsets, line numbers): first value, then steps."""
     put_ints(out, values[:1])
-    put_ints(out, list(map(sub, values[1:], values)))
+    put_ints(out, list(map(sub, values[1:], values)) if len(values) > 1 else ())
 
 
 def get_steps(cursor: Cursor) -> list[int]:
@@ -206,7 +212,7 @@ def put_floats(out: bytearray, values: Sequence[float]) -> None:
     """Append a column of floats, as scaled integers where that is exact."""
     for code, scale in enumerate(_SCALES):
         try:
-            if any(round(value * scale) / scale != value for value in values[:_PROBE]):
+            if len(values) > _PROBE and any(round(value * scale) / scale != value for value in values[:_PROBE]):
                 continue
             scaled = [round(value * scale) for value in values]
         except (OverflowError, ValueError):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import attrgetter
+from itertools import repeat
+from operator import attrgetter, sub
 
 from livemon.model.samples import MachineSample, Samples, ThreadTick, TimingRecord
 from livemon.session.batch import (
@@ -75,8 +76,10 @@ class Encoder:
         ticks, chain = batch.ticks, self.chain
         index = tick.index
         classes = tuple(
-            (c.core_class, (c.enabled_ns is not None) * HAS_ENABLED | (c.running_ns is not None) * HAS_RUNNING)
-            for c in tick.classes
+            [
+                (c.core_class, (c.enabled_ns is not None) * HAS_ENABLED | (c.running_ns is not None) * HAS_RUNNING)
+                for c in tick.classes
+            ]
         )
         shape: TickShape = (tick.is_keyframe, classes)
         if shape not in ticks.shapes:
@@ -101,11 +104,13 @@ class Encoder:
             chain.gone.difference_update(index)
 
     def _add_column(self, batch: Batch, key: str, index: Sequence[int], values: Sequence[int], is_unique: bool) -> None:
+        if len(values) != len(index):
+            raise ValueError(f"{key} has {len(values)} values of {len(index)} threads")
         held = self.chain.columns.setdefault(key, {})
         column = batch.ticks.columns.setdefault(key, [])
         get = held.get
         if is_unique:
-            column += [value - get(i, 0) for i, value in zip(index, values, strict=True)]
+            column.extend(map(sub, values, map(get, index, repeat(0))))
             held.update(zip(index, values, strict=True))
         else:
             for i, value in zip(index, values, strict=True):

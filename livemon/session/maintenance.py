@@ -8,19 +8,20 @@ import time
 from array import array
 from collections import deque
 from collections.abc import Generator
-from dataclasses import replace
 from pathlib import Path
 
 from livemon.session.batch import Batch, MergeError, merge_into
 from livemon.session.codec import dump_steps, load_batch
 from livemon.session.columns import ColumnError
-from livemon.session.format import BLOCK_COLUMNS, PACK_NS, PACKED, RESTART, Block, block_row, make_block
+from livemon.session.format import BLOCK_COLUMNS, PACK_NS, PACKED, RESTART, Block, make_block
 from livemon.session.reserve import Reserve
 from livemon.session.retention import Retention, used_bytes
 
 _RECENT_MOST = 1_000_000
 """Numbers kept in memory for merging: some 8 MB, enough for 2,000 threads. Beyond, rows are read back."""
 _MERGED_A_STEP = 10
+_FEW = 64
+"""Up to so many numbers a column stays a list."""
 _COLUMNS = f"SELECT {BLOCK_COLUMNS} FROM block"
 
 
@@ -44,11 +45,13 @@ class Maintenance:
     def appended(self, block: Block, batch: Batch) -> None:
         """Take note of a new row."""
         if block.has_state:
-            self._starts.append(replace(block, data=b""))
-        columns = batch.ticks.columns
-        with contextlib.suppress(OverflowError):  # such a difference stays a list of Python's numbers
-            for key, values in columns.items():
-                columns[key] = array("q", values)  # type: ignore[assignment]
+            self._starts.append(block._replace(data=b""))
+        if len(batch.ticks.index) > _FEW:
+            columns = batch.ticks.columns
+            with contextlib.suppress(OverflowError):  # such a difference stays a list of Python's numbers
+                for key, values in columns.items():
+                    columns[key] = array("q", values)  # type: ignore[assignment]
+        self._retention.grew(len(block.data), block.samples)
         self._recent.append((block, batch))
         self._recent_numbers += _numbers(batch)
         while self._recent_numbers > _RECENT_MOST:
@@ -148,7 +151,7 @@ class Maintenance:
             if packed is not None:
                 db.execute("BEGIN IMMEDIATE")
                 db.execute("DELETE FROM block WHERE id >= ? AND id < ?", (first_id, until))
-                db.execute(f"INSERT INTO block ({BLOCK_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?)", block_row(packed))
+                db.execute(f"INSERT INTO block ({BLOCK_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?)", packed)
                 db.execute("COMMIT")
         except sqlite3.Error:
             if db.in_transaction:

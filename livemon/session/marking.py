@@ -13,7 +13,7 @@ from livemon.model.samples import Mark
 from livemon.session import tables
 from livemon.session.batch import KINDS, Batch
 from livemon.session.codec import dump_batch
-from livemon.session.format import APPENDED, BLOCK_COLUMNS, NO_STATE, block_row, make_block
+from livemon.session.format import APPENDED, BLOCK_COLUMNS, NO_STATE, make_block
 from livemon.session.locking import HeldError, RecorderLock
 from livemon.session.opening import connect_writable
 
@@ -76,7 +76,7 @@ def _append(path: Path, mark: Mark) -> None:
             last = db.execute("SELECT max(last_id) FROM block").fetchone()[0] or 0
             at = mark.arrival_ns
             block = make_block(last + 1, last + 1, at, at, 1, APPENDED, NO_STATE, dump_batch(batch))
-            db.execute(f"INSERT INTO block ({BLOCK_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?)", block_row(block))
+            db.execute(f"INSERT INTO block ({BLOCK_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?)", block)
             for statement, rows in tables.copies(batch):
                 db.executemany(statement, rows)
             db.execute("UPDATE recorder SET last_block = ? WHERE last_block IS NOT NULL", (last + 1,))

@@ -20,7 +20,6 @@ from livemon.session.format import (
     PACKED,
     THINNED,
     Block,
-    block_row,
     make_block,
 )
 
@@ -29,6 +28,10 @@ _FILL = 0.97
 _LOST, _LOG_COUNT, _SELF = KINDS.index(Lost), KINDS.index(LogCount), KINDS.index(SelfSample)
 _REASON = "dropped to keep the session below its size cap"
 _MERGE_BYTES = 8192
+_ROW_BYTES = 16384
+"""Pages that a row begins, at most."""
+_SAMPLE_BYTES = 1024
+"""A copy in a plain table, at most."""
 _NEWEST_NS = 60_000_000_000
 """The last minute is never dropped."""
 
@@ -49,10 +52,19 @@ class Retention:
     def __init__(self, db: sqlite3.Connection, max_bytes: int) -> None:
         self._db = db
         self._max_bytes = max_bytes
+        self._most_bytes = max_bytes
+        """What may be in use at most; as long as that is little nobody has to look."""
+
+    def grew(self, data_bytes: int, samples: int) -> None:
+        """A row with so much data was added."""
+        self._most_bytes += data_bytes + samples * _SAMPLE_BYTES + _ROW_BYTES
 
     def step(self) -> bool:
         """Thin the oldest stretch if the session is too big; true if one was."""
-        if used_bytes(self._db) <= self._max_bytes * _FILL:
+        if self._most_bytes <= self._max_bytes * _FILL:
+            return False
+        self._most_bytes = used_bytes(self._db)
+        if self._most_bytes <= self._max_bytes * _FILL:
             return False
         return self._thin_oldest()
 
@@ -75,7 +87,7 @@ class Retention:
             thin = thin_block(block, None if before is None else Block(*before))
             db.execute("BEGIN IMMEDIATE")
             db.execute("DELETE FROM block WHERE id >= ? AND id <= ?", (thin.id, block.id))
-            db.execute(f"INSERT INTO block ({BLOCK_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?)", block_row(thin))
+            db.execute(f"INSERT INTO block ({BLOCK_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?)", thin)
             db.execute("COMMIT")
         except sqlite3.Error:
             if db.in_transaction:

@@ -43,7 +43,6 @@ from livemon.session.format import (
     STATE,
     STATE_EVERY_NS,
     Block,
-    block_row,
     make_block,
     text_crc,
 )
@@ -169,7 +168,7 @@ class SessionWriter:
             (os.getpid(), start_ticks(os.getpid()), host_name(), boot_id(), wall_ns),
         )
         copy = make_block(FACTS_BLOCK, FACTS_BLOCK, 0, 0, 0, PACKED, NO_STATE, facts_json.encode())
-        db.execute(_INSERT, block_row(copy))
+        db.execute(_INSERT, copy)
         db.execute("COMMIT")
         if not self._is_bulk:
             self._choose_journal(db)
@@ -249,12 +248,12 @@ class SessionWriter:
         try:
             if copies:
                 db.execute("BEGIN IMMEDIATE")
-                db.execute(_INSERT, block_row(block))
+                db.execute(_INSERT, block)
                 for statement, rows in copies:
                     db.executemany(statement, rows)
                 db.execute("COMMIT")
             else:
-                db.execute(_INSERT, block_row(block))
+                db.execute(_INSERT, block)
         except sqlite3.Error as error:
             with contextlib.suppress(sqlite3.Error):
                 if db.in_transaction:

@@ -11,6 +11,8 @@ from livemon.model.samples import MachineSample, Note
 from tests.collect import fake_machine as machines
 from tests.collect.fake_machine import FakeMachine
 
+SECOND_NS = 1_000_000_000
+
 
 @pytest.fixture
 def machine(tmp_path: Path) -> FakeMachine:
@@ -140,11 +142,11 @@ def test_hotplug_and_cpuset_changes_are_told(tmp_path: Path) -> None:
     assert [s for s in sampler.sample(1) if isinstance(s, Note)] == []
     machine.online(range(200))
     machine.write("sys/fs/cgroup/kubepods/pod1/c1/cpuset.cpus.effective", "0-3\n")
-    texts = [s.text for s in sampler.sample(2) if isinstance(s, Note)]
+    texts = [s.text for s in sampler.sample(10 * SECOND_NS) if isinstance(s, Note)]
     assert texts == ["CPU 200-223 went offline", "the target's cpuset changed from 32-39,144-151 to 0-3"]
     machine.online(range(224))
-    assert [s.text for s in sampler.sample(3) if isinstance(s, Note)] == ["CPU 200-223 came online"]
-    assert [s for s in sampler.sample(4) if isinstance(s, Note)] == []
+    assert [s.text for s in sampler.sample(20 * SECOND_NS) if isinstance(s, Note)] == ["CPU 200-223 came online"]
+    assert [s for s in sampler.sample(30 * SECOND_NS) if isinstance(s, Note)] == []
 
 
 def test_frequencies_follow_the_cpus_that_come_and_the_cpuset(tmp_path: Path) -> None:
@@ -159,5 +161,28 @@ def test_frequencies_follow_the_cpus_that_come_and_the_cpuset(tmp_path: Path) ->
     sampler = PressureSampler([7], machine.root)
     assert len([name for name in read(sampler) if name.endswith("_freq_khz")]) == 60
     machine.online(range(61))
-    assert "cpu60_freq_khz" in read(sampler)
+    assert "cpu60_freq_khz" in read(sampler, 10 * SECOND_NS)
     sampler.close()
+
+
+def test_files_that_come_and_change_are_read_as_they_are(machine: FakeMachine) -> None:
+    machine.write("proc/stat", "cpu 9 0 0 90 0 3 4 6\n")
+    sampler = PressureSampler([7], machine.root)
+    assert read(sampler)["steal_ticks"] == 6
+    machine.write("proc/stat", "cpu 9 0 0 90 0 3 4 777777\n")
+    machine.write("proc/pressure/irq", "full avg10=0 avg60=0 avg300=0 total=8\n")
+    assert read(sampler, SECOND_NS)["steal_ticks"] == 777777
+    assert read(sampler, 10 * SECOND_NS)["psi_irq_full_us"] == 8
+    sampler.close()
+
+
+def test_a_target_that_starts_again_is_looked_up_at_once(machine: FakeMachine) -> None:
+    machine.write("sys/fs/cgroup/kube/pod/ctr/cpu.pressure", "some avg10=0 total=9\n")
+    machine.write("sys/fs/cgroup/kube/other/cpu.pressure", "some avg10=0 total=4\n")
+    sampler = PressureSampler([7], machine.root)
+    assert read(sampler)["cgroup_psi_cpu_some_us"] == 9
+    machine.process(8, cgroup="0::/kube/other\n")
+    machine.end_process(7)
+    sampler.remove_process(7)
+    sampler.add_process(8)
+    assert read(sampler, SECOND_NS)["cgroup_psi_cpu_some_us"] == 4
