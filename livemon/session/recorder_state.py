@@ -26,6 +26,8 @@ class RecorderState:
     """``None``: not closed, or not cleanly."""
     last_block: int | None
     """The last append of a session that was closed."""
+    is_of_earlier_boot: bool = False
+    """It ran on this machine before the machine was started anew."""
 
 
 def host_name() -> str:
@@ -65,7 +67,8 @@ def read_recorder_state(db: sqlite3.Connection | None, path: Path) -> RecorderSt
     is_alive: bool | None = False
     if closed_reason is None:
         is_alive = _is_recording(path, pid, started, host, boot)
-    return RecorderState(pid, host, is_alive, started_wall_ns, closed_wall_ns, closed_reason, last_block)
+    is_earlier = bool(boot) and host == host_name() and boot_id() not in ("", boot)
+    return RecorderState(pid, host, is_alive, started_wall_ns, closed_wall_ns, closed_reason, last_block, is_earlier)
 
 
 def _is_sound(row: tuple[object, ...]) -> bool:

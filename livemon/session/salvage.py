@@ -39,17 +39,26 @@ def salvage(path: Path) -> list[Block]:
 
 def _salvage(data: mmap.mmap, log: bytes) -> list[Block]:
     size = _page_size(data)
-    rounds = _rounds(log, size)
-    count = max([len(data) // size, *(number for pages in rounds for number in pages)])
     found: dict[tuple[int, int], Block] = {}
-    for newer in (*rounds, {}):
+
+    def take(number: int, page: bytes, pages: Pages) -> None:
+        for block in _rows(page, pages, size, 100 if number == 1 else 0):
+            known = found.get((block.id, block.last_id))
+            if known is None or known.level < block.level:
+                found[block.id, block.last_id] = block
+
+    def in_file(number: int) -> bytes:
+        return data[(number - 1) * size : number * size]
+
+    for number in range(1, len(data) // size + 1):
+        take(number, in_file(number), in_file)
+    for newer, written in _commits(log, size):
 
         def pages(number: int, newer: dict[int, bytes] = newer) -> bytes:
-            return newer.get(number) or data[(number - 1) * size : number * size]
+            return newer.get(number) or in_file(number)
 
-        for number in range(1, count + 1):
-            for block in _rows(pages(number), pages, size, 100 if number == 1 else 0):
-                found.setdefault((block.id, block.last_id), block)
+        for number, page in written:
+            take(number, page, pages)
     return _without_overlaps(list(found.values()))
 
 
@@ -58,21 +67,32 @@ def _page_size(data: mmap.mmap) -> int:
     return size if size >= 512 and not size & (size - 1) else _DEFAULT_PAGE
 
 
-def _rounds(log: bytes, size: int) -> list[dict[int, bytes]]:
-    """The newest content of each page in the log, by round.
+def _commits(log: bytes, size: int) -> Iterator[tuple[dict[int, bytes], list[tuple[int, bytes]]]]:
+    """Each commit in the log: the newest content of each page after it, and the pages that it wrote.
 
-    The log is written again from its beginning once it has been copied into the database; frames of
-    the round before stand behind those of the present one and are told apart by their salt.
+    Every version of a page counts: a later one may be torn, and then the rows stand in the one before. The
+    log is written again from its beginning once it has been copied into the database; frames of the round
+    before stand behind those of the present one and are told apart by their salt.
     """
-    rounds: dict[bytes, dict[int, bytes]] = {}
+    newer: dict[int, bytes] = {}
+    written: list[tuple[int, bytes]] = []
+    salt = b""
     at = _WAL_HEADER
     while at + _FRAME_HEADER + size <= len(log):
         number = int.from_bytes(log[at : at + 4], "big")
         if 0 < number < 1 << 24:
-            page = log[at + _FRAME_HEADER : at + _FRAME_HEADER + size]
-            rounds.setdefault(log[at + 8 : at + 16], {})[number] = page
+            if log[at + 8 : at + 16] != salt:
+                if written:
+                    yield newer, written
+                newer, written, salt = {}, [], log[at + 8 : at + 16]
+            newer[number] = log[at + _FRAME_HEADER : at + _FRAME_HEADER + size]
+            written.append((number, newer[number]))
+            if log[at + 4 : at + 8] != b"\0\0\0\0":
+                yield newer, written
+                written = []
         at += _FRAME_HEADER + size
-    return list(rounds.values())
+    if written:
+        yield newer, written
 
 
 def _rows(page: bytes, pages: Pages, size: int, start: int) -> Iterator[Block]:

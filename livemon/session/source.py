@@ -75,7 +75,12 @@ class BlockSource:
         last = "no sample" if bounds is None else f"last good sample {self.when(bounds[1])}"
         ignored = f", {torn} bytes ignored" if torn else ""
         who = f"recorder pid {state.pid}" if state.pid is not None else "the recorder"
-        self.damage.add("end", f"not closed cleanly ({who} is gone): {last}{ignored}")
+        # Only the machine itself can take what was written but not yet synced.
+        after = "; if it went down with the machine, up to a second after that is missing"
+        self.damage.add(
+            "end",
+            f"not closed cleanly ({who} is gone): {last}{ignored}{after if state.is_of_earlier_boot else ''}",
+        )
 
     def _read_past_log(self, bounds: tuple[int, int] | None) -> None:
         """SQLite reads a log up to its first bad byte; whole rows may stand behind it."""
