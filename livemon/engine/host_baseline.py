@@ -117,6 +117,15 @@ class KindBaseline:
         self._hist *= factor
         self.weight *= factor
 
+    def move(self, by: int, weight: float) -> None:
+        """The host stages are at another level for good, ``by`` fine bins higher; the past counts ``weight`` units."""
+        coarse = round(by / PER_COARSE)
+        if coarse:
+            self._hist[: self.hosts] = _moved(self._hist[: self.hosts], coarse, 0.0)
+        if self.weight > weight:
+            self.forget(weight / self.weight)
+        self.rebuild()
+
     def learn(self, fine: Ints) -> None:
         """Take in healthy units: fine bins, (units, columns)."""
         n = len(fine)

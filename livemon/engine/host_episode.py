@@ -10,6 +10,7 @@ import numpy as np
 from livemon.engine.buckets import AlignedBuckets
 from livemon.engine.causes import CauseBench, Scene
 from livemon.engine.host_evidence import WALL, Block, EvidenceMaker, Flags
+from livemon.engine.host_level import Levels
 from livemon.engine.host_units import Kind
 from livemon.engine.logbins import FINE_BINS, Floats, Ints, ratio_of, value_of
 from livemon.engine.machine_pressure import rates
@@ -81,6 +82,12 @@ class Episode:
     is_cold: bool = False
     end_ns: int | None = None
     end_note: str = ""
+    """How it ended, if not by itself."""
+    after: str = ""
+    """What came after it."""
+    level_after: float | None = None
+    before: Levels = field(default_factory=dict)
+    """Levels of the units before it."""
     units: int = 0
     slow_units: int = 0
     trailing: int = 0
@@ -160,6 +167,11 @@ class Episode:
     def may_reopen(self) -> bool:
         """Whether a further slow stretch soon after it would be the same episode."""
         return not self.is_cold and not self.end_note
+
+    @property
+    def after_it(self) -> str:
+        """What came after it, in words."""
+        return "; ".join(text for text in (self.end_note, self.after) if text)
 
     @property
     def median_ratio(self) -> float | None:
@@ -247,6 +259,8 @@ class Episode:
             units=own,
             slow_units=self.slow_units,
             not_recovered_by_5_s=late,
-            detected_by=self.detected_by + (f"; {self.end_note}" if self.end_note else ""),
+            detected_by=self.detected_by,
+            after_it=self.after_it,
+            level_after=self.level_after,
             does_not_show=does_not_show(scene, causes, primary),
         )

@@ -4,11 +4,14 @@ Seconds of arrival time are the unit of learning. A second is taken in when the 
 and neither had evidence above the gate; rows of an episode, rows since an onset and cold rows are
 never learned. Twenty active seconds in a row that were kept out although no episode came of them are
 let in: a state that never raises an alarm must not stay unlearned for ever.
+
+After an episode units are held back until ``host_recheck`` has compared them with the healthy state.
 """
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -81,6 +84,10 @@ class Learning:
         self.cell: Cell | None = None
         self.recent: deque[Cell] = deque()
         """Cells before the current one, oldest first; the newest is not learned yet."""
+        self.held: deque[tuple[Cell, bool]] | None = None
+        """While units are held back: the undisturbed seconds since, and whether each was quiet."""
+        self.held_kinds: Collection[int] = ()
+        """The kinds whose units are held back."""
         self._pending: Cell | None = None
         self._starved = 0
         self._moved_cells = 0
@@ -108,26 +115,35 @@ class Learning:
 
     def _settle(self, pending: Cell, after: Cell) -> None:
         quiet = pending.height < GATE and after.height < GATE
-        if not quiet and not pending.is_disturbed and not after.is_disturbed:
+        undisturbed = not pending.is_disturbed and not after.is_disturbed
+        if self.held is not None:
+            if undisturbed and pending.rows:
+                self.held.append((pending, quiet))
+        elif not quiet and undisturbed:
             self._starved += bool(pending.rows)
             quiet = self._starved > _STARVED_CELLS
         elif quiet and pending.rows:
             self._starved = 0
         if not quiet:
             return
-        gathered: dict[int, list[Ints]] = {}
-        for block, may in pending.blocks:
-            for k, part in block.kinds.items():
-                chosen = may[part.rows]
-                if chosen.any():
-                    gathered.setdefault(k, []).append(part.fine if chosen.all() else part.fine[chosen])
-        for k, parts in gathered.items():
-            self._maker.baselines[k].forget(self._factor)
-            self._maker.baselines[k].learn(parts[0] if len(parts) == 1 else np.concatenate(parts))
-        if pending.ticks and not pending.is_disturbed and not after.is_disturbed:
+        self.learn_units([pending], self.held_kinds, others=True)
+        if pending.ticks and undisturbed:
             self._moved_cells = self._moved_cells + 1 if pending.has_moved else 0
             if not pending.has_moved or self._moved_cells > _STARVED_CELLS:
                 self._learn_threads(pending)
+
+    def learn_units(self, cells: Iterable[Cell], kinds: Collection[int], *, others: bool) -> None:
+        """Take units of some seconds in: those of some kinds, or of all others."""
+        for cell in cells:
+            gathered: dict[int, list[Ints]] = {}
+            for block, may in cell.blocks:
+                for k, part in block.kinds.items():
+                    chosen = may[part.rows]
+                    if (k in kinds) != others and chosen.any():
+                        gathered.setdefault(k, []).append(part.fine if chosen.all() else part.fine[chosen])
+            for k, parts in gathered.items():
+                self._maker.baselines[k].forget(self._factor)
+                self._maker.baselines[k].learn(parts[0] if len(parts) == 1 else np.concatenate(parts))
 
     def _learn_threads(self, cell: Cell) -> None:
         names = len(self._health.ticks)

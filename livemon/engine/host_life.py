@@ -10,16 +10,20 @@ import numpy as np
 from livemon.engine.host_episode import Episode, Reference, ThreadFacts
 from livemon.engine.host_evidence import Block, EvidenceMaker
 from livemon.engine.host_learning import CELL_NS, Learning
+from livemon.engine.host_level import levels
+from livemon.engine.host_recheck import Outcome, Recheck
 from livemon.engine.host_units import Kind
 from livemon.engine.host_watch import Onset, RecoveryWatch
 from livemon.engine.machine_pressure import PressureHistory
 from livemon.engine.thread_health import ThreadHealth
 from livemon.engine.thread_work import CPU, totals
 from livemon.model.criteria import Criteria
-from livemon.model.findings import Finding, FindingChange
+from livemon.model.findings import Finding, FindingChange, HostSlowTransient
 
 REOPEN_NS = 400_000_000
 """An onset this soon after an episode's end is the same episode."""
+LEVEL_SHIFT = "level shift"
+"""How the note begins of an episode that became the new normal."""
 _AFTER_CPU_NS = 500_000
 _BY = {
     "all": "most host stages of the units are slow",
@@ -69,6 +73,8 @@ class EpisodeLife:
         self.open: Episode | None = None
         self._closed: Episode | None = None
         """The episode that ended last."""
+        self._recheck: Recheck | None = None
+        """Of that one."""
         self.findings: dict[str, Finding] = {}
         self._changes: list[FindingChange] = []
 
@@ -89,11 +95,15 @@ class EpisodeLife:
             and closed.may_reopen
             and start - closed.end_ns <= REOPEN_NS
         ):
-            episode, closed.end_ns, closed.end_note = closed, None, ""
+            episode, closed.end_ns = closed, None
+            self.drop_recheck()
             since = max(onset.start, closed.last_slow_ns)
         else:
+            self._interrupt("the next episode began", at_ns)
             episode = self._new(start, at_ns, onset.bank)
             since = onset.start - 2 * CELL_NS
+            recent = (told for cell in self._learning.recent_cells() for told in cell.blocks)
+            episode.before = levels(recent, until_ns=onset.start)
         for cell in self._learning.recent_cells():
             for earlier, _ in cell.blocks:
                 upto = row + 1 if earlier is block else len(earlier)
@@ -107,6 +117,7 @@ class EpisodeLife:
 
     def begin_by_threads(self, what: str, start_ns: int, last_ns: int, at_ns: int) -> None:
         """Thread counters have opened an episode; ``last_ns``: the last tick that says so."""
+        self._interrupt("the next episode began", at_ns)
         episode = self._new(self._within(start_ns, at_ns), at_ns, what)
         episode.is_cold = what == "cold"
         episode.last_slow_ns = last_ns
@@ -149,10 +160,50 @@ class EpisodeLife:
         episode.end_ns = max(self._within(episode.last_slow_ns, at_ns), episode.start_ns)
         episode.end_note = note
         if episode.is_cold:
+            episode.after = "no healthy state is known from before it: it is learned from what comes after it"
             self._refer_to_after(episode, at_ns)
         self.report("ended", at_ns)
         self._closed, self.open = episode, None
+        if episode.before and not note.startswith(LEVEL_SHIFT):
+            self._recheck = Recheck(
+                self._criteria.host_slow, episode.before, episode.end_ns, self._maker, self._learning
+            )
         return episode
+
+    def recheck(self, at_ns: int) -> bool:
+        """A second is over: whether the level after the last episode has become known by it."""
+        outcome = self._recheck.update() if self._recheck is not None else None
+        if outcome is None:
+            return False
+        self._settle(outcome, at_ns)
+        return True
+
+    def finish(self, at_ns: int) -> None:
+        """The stream is over."""
+        self._interrupt("the session ended", at_ns)
+        if self.open is not None:
+            self.report("updated", at_ns)
+
+    def _interrupt(self, why: str, at_ns: int) -> None:
+        if self._recheck is not None:
+            self._settle(self._recheck.interrupt(why), at_ns)
+
+    def _settle(self, outcome: Outcome, at_ns: int) -> None:
+        episode = self._closed
+        assert episode is not None
+        self._recheck = None
+        episode.after, episode.level_after = outcome.text, outcome.ratio
+        told = self.findings[episode.id]
+        assert isinstance(told, HostSlowTransient)
+        told = replace(told, after_it=episode.after_it, level_after=outcome.ratio)
+        self.findings[episode.id] = told
+        self._changes.append(FindingChange(at_ns, "updated", told))
+
+    def drop_recheck(self) -> None:
+        """The healthy state starts anew: there is nothing to check."""
+        if self._recheck is not None:
+            self._recheck.drop()
+            self._recheck = None
 
     def _refer_to_after(self, episode: Episode, at_ns: int) -> None:
         """A cold start has no healthy state before it: compare with what came after it, as far as it goes."""

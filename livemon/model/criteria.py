@@ -84,6 +84,11 @@ class HostSlow:
     end_quiet_s: float = _key(0.3, "time without a slow unit before an episode ends", "s", 0, 60)
     gap_s: float = _key(1.0, "an episode ends with the load when units stop for longer", "s", 0.01, 3600)
     level_shift_s: float = _key(120.0, "a state that lasts longer becomes the new normal", "s", 1, 86_400)
+    recheck_s: float = _key(
+        3.0, "units after an episode are compared with the level before it over so long", "s", 1, 60
+    )
+    recheck_units: int = _key(24, "and over so many units at least", "units", 12, 100_000)
+    recheck_ratio: float = _key(1.1, "a level that changed by this factor, up or down, starts anew", "ratio", 1, 100)
     recover_by_s: float = _key(5.0, "later recovery is marked as not recovered", "s", 0, 3600)
     absolute_stage: str = _key("", "stage of the rule for units without a learned healthy state; empty: no such rule")
     absolute_ms: float | None = _key(None, "above this such a unit is slow (strictly); false: no such rule", "ms", 0)

@@ -162,6 +162,10 @@ class HostSlowTransient:
     not_recovered_by_5_s: bool = False
     detected_by: str = ""
     """Which evidence raised it, in words."""
+    after_it: str = ""
+    """What came after it, in words: the level before, another one (a level shift), or why that can't be told."""
+    level_after: float | None = None
+    """Host stages after it against those before it, as a ratio; ``None`` while not told."""
     does_not_show: tuple[str, ...] = ()
     """What the evidence does not show."""
     kind: Literal["host_slow_transient"] = "host_slow_transient"

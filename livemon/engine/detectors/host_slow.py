@@ -21,7 +21,7 @@ from livemon.engine.host_cold import YOUNG_CELLS, SpeedupWatch, speedup_ratio
 from livemon.engine.host_episode import ThreadFacts, TickWork
 from livemon.engine.host_evidence import Block, EvidenceMaker, Flags
 from livemon.engine.host_learning import CELL_NS, Learning
-from livemon.engine.host_life import EpisodeLife
+from livemon.engine.host_life import LEVEL_SHIFT, EpisodeLife
 from livemon.engine.host_order import LateBursts, StateClock
 from livemon.engine.host_units import UnitIntake, Units
 from livemon.engine.host_watch import Onset, OnsetWatch, RecoveryWatch
@@ -108,8 +108,7 @@ class HostSlowDetector:
         held = self._bursts.release()
         if held is not None:
             self._judge(held, np.full(len(held), self._now), np.zeros(len(held), np.int64), [])
-        if self._life.open is not None:
-            self._life.report("updated", self._now)
+        self._life.finish(self._now)
         return self._life.take_changes()
 
     def get(self) -> tuple[Finding, ...]:
@@ -137,6 +136,8 @@ class HostSlowDetector:
         self._intake.new_cell()
         if self._life.open is not None:
             self._review(at_ns)
+        elif self._life.recheck(at_ns):
+            self._onset.clear()
 
     def _review(self, at_ns: int) -> None:
         """Once a second: an open episode ends with the load, becomes the new normal, or is updated."""
@@ -150,7 +151,7 @@ class HostSlowDetector:
             self._end(at_ns, "the load stopped")
         elif lasted >= c.level_shift_s:
             episode.last_slow_ns = max(episode.last_slow_ns, self._now)
-            self._end(at_ns, f"level shift: still so after {c.level_shift_s:g} s, taken as the new normal")
+            self._end(at_ns, f"{LEVEL_SHIFT}: still so after {c.level_shift_s:g} s, taken as the new normal")
             self._start_over(at_ns)
         elif lasted >= episode.next_update_s:
             episode.next_update_s = lasted * 2
@@ -161,6 +162,7 @@ class HostSlowDetector:
         for baseline in self._maker.baselines:
             baseline.reset()
         self._health.reset()
+        self._life.drop_recheck()
         self._learning.drop_before(since_ns)
         self._onset.clear()
         self._new_normal_ns = None

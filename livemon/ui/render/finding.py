@@ -42,6 +42,8 @@ def facts(finding: Finding, stamps: Stamps) -> list[tuple[str, str]]:
         out.append(("units", f"{finding.slow_units} of {finding.units} were slow"))
         out.append(("cost", f"{milliseconds_words(finding.cost_ms)} lost in all"))
         out.append(("raised by", finding.detected_by or "–"))
+        if finding.after_it:
+            out.append(("after it", finding.after_it))
         if finding.not_recovered_by_5_s:
             out.append(("note", "not recovered 5 s after its start"))
     else:
