@@ -67,6 +67,7 @@ def _linux(root: str) -> list[tuple[str, str | None]]:
     return [
         ("cpu", fields.get("model name") or fields.get("Model") or fields.get("CPU part")),
         ("hypervisor", "yes" if "hypervisor" in fields.get("flags", "").split() else None),
+        ("container", "yes" if is_container(root) else None),
         ("online_cpus", read_text(f"{base}/sys/devices/system/cpu/online")),
         ("memory_bytes", str(int(memory[1]) * 1024) if memory else None),
         ("governor", read_text(f"{cpu0}/scaling_governor")),

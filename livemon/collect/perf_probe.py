@@ -59,7 +59,8 @@ def probe(layer: PerfLayer, events: Sequence[ClassEvents], *, tid: int = 0, root
             close_groups(layer, groups)
             usable.append(event)
             flags, refusal = attempt, None
-            capabilities.append(Capability(_name(event), True, _describe(event, has_instructions, flags)))
+            more = "sudo sysctl kernel.perf_event_paranoid=1" if flags else ""
+            capabilities.append(Capability(_name(event), True, _describe(event, has_instructions, flags), more))
             break
         if refusal is not None:
             what = NAME if event.kind == PERF_TYPE_HARDWARE else f"{event.pmu} counters"

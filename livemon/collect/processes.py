@@ -7,7 +7,7 @@ import re
 import sys
 from pathlib import Path
 
-from livemon.collect.environment import redact_command
+from livemon.collect.environment import is_container, redact_command
 from livemon.collect.procfs import DENIED, list_numbers, read_file
 from livemon.model.errors import TargetError
 from livemon.model.expressions import expression
@@ -39,6 +39,8 @@ def describe(pid: int, root: str = "/") -> Target:
         hint = "see 'ps -e' for those that run"
         if root == "/" and _is_hidden(pid):
             hint = "it runs, but /proc is mounted with hidepid: run livemon as its user or as root"
+        elif is_container(root):
+            hint += "; a container sees its own only: docker run --pid=host …, or --pid=container:NAME"
         raise TargetError(f"there is no process {pid}", hint) from error
     except ValueError as error:
         raise TargetError(f"process {pid} can't be read: {error}") from error

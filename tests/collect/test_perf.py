@@ -179,7 +179,8 @@ def test_user_space_only_where_the_kernel_may_not_be_counted(machine: FakeMachin
     run = Run(machine, ScriptedPerf(kernel_refused=True))
     run.tick()
     assert {event.flags for event in run.perf.events.values() if event.is_open} == {EXCLUDE_KERNEL}
-    assert any("user space only" in c.reason for c in run.sampler.capabilities)
+    (remedy,) = {c.remedy for c in run.sampler.capabilities if "user space only" in c.reason}
+    assert remedy == "sudo sysctl kernel.perf_event_paranoid=1"
 
 
 @pytest.mark.parametrize("code", [errno.EACCES, errno.ENOENT, errno.ENOSYS, errno.EPERM])
@@ -411,17 +412,32 @@ def test_a_cpuset_that_grows_to_other_classes_gets_their_groups(machine: FakeMac
 
 
 def test_each_reason_has_its_own_words_and_remedy(machine: FakeMachine) -> None:
+    machine.write("proc/sys/kernel/perf_event_paranoid", "4")
     reasons = {code: explain(code, machine.root) for code in (errno.EACCES, errno.EPERM, errno.ENOENT, errno.ENOSYS)}
     assert len({reason for reason, _ in reasons.values()}) == 4
-    assert "sysctl kernel.perf_event_paranoid=1" in reasons[errno.EACCES][1]
-    assert "PERFMON" in reasons[errno.EPERM][1]
+    assert reasons[errno.EACCES][1] == "sudo sysctl kernel.perf_event_paranoid=1"
+    assert "security policy" in reasons[errno.EPERM][0]
     assert "CONFIG_PERF_EVENTS" in reasons[errno.ENOSYS][1]
 
 
-@pytest.mark.parametrize(("level", "part"), [("4", "forbids every use"), ("2", "own processes"), ("1", "another user")])
-def test_eacces_is_explained_by_the_paranoid_level(machine: FakeMachine, level: str, part: str) -> None:
+@pytest.mark.parametrize("code", [errno.EPERM, errno.ENOSYS])
+def test_under_a_seccomp_filter_the_remedy_is_the_containers(machine: FakeMachine, code: int) -> None:
+    machine.write("proc/self/status", "Name:\tpython\nSeccomp:\t2\nSeccomp_filters:\t1\n")
+    reason, remedy = explain(code, machine.root)
+    assert "seccomp filter" in reason
+    assert "docker run --cap-add PERFMON" in remedy
+
+
+@pytest.mark.parametrize(
+    ("level", "part", "remedy"),
+    [("4", "forbids every use", "sysctl"), ("2", "another user's", "as root"), ("1", "another user's", "as root")],
+)
+def test_eacces_is_explained_by_the_paranoid_level(machine: FakeMachine, level: str, part: str, remedy: str) -> None:
+    """Up to level 2 it is not the level: one's own processes could be counted, and lowering it would not help."""
     machine.write("proc/sys/kernel/perf_event_paranoid", level)
-    assert part in explain(errno.EACCES, machine.root)[0]
+    reason, found = explain(errno.EACCES, machine.root)
+    assert part in reason
+    assert remedy in found
 
 
 def test_enoent_in_a_vm_says_so(tmp_path: Path) -> None:

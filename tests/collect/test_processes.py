@@ -101,3 +101,11 @@ def test_environment_has_what_is_there_only(tmp_path: Path) -> None:
     assert "governor" not in facts
     assert all(facts.values())
     assert dict(environment())["system"].startswith(os.uname().sysname)
+
+
+def test_in_a_container_the_way_out_is_said(tmp_path: Path) -> None:
+    machine = machines.plain_vm(tmp_path)
+    machine.write(".dockerenv", "")
+    with pytest.raises(TargetError, match=r"no process 99.*--pid=host"):
+        describe(99, machine.root)
+    assert dict(environment(machine.root))["container"] == "yes"
