@@ -85,7 +85,7 @@ class Recorder:
         )
         self._writer = SessionWriter(config.session_path, facts, max_bytes=config.max_bytes, clock=clock)
         self._budget = Budget(
-            max_cpu_percent=config.max_cpu_percent, interval_ns=config.interval_ns, counters=config.counters
+            max_cpu_percent=config.max_cpu_percent, interval_ns=config.interval_ns, counters=self._has_counters
         )
         self._degraded = ""
         self._has_maintenance = False
@@ -127,6 +127,12 @@ class Recorder:
                 except TargetError:
                     continue  # gone again, or not ours to read
                 self._pressure.add_process(target.pid)
+
+    @property
+    def _has_counters(self) -> bool:
+        """Whether switching hardware counters off would save anything."""
+        own = self._sampler.capabilities if self._sampler else ()
+        return any(c.available for c in own if c.name.startswith("hardware counters"))
 
     def _capabilities(self) -> tuple[Capability, ...]:
         """What the sampler could open, then what else can be observed of the first process, as doctor tells it."""

@@ -1,5 +1,6 @@
 """The recorder in this process: what it tells of a session that can't be written, and of processes that come and go."""
 
+import itertools
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -9,8 +10,8 @@ import pytest
 
 from livemon.collect.logs import LogRequest
 from livemon.collect.pressure import PressureSampler
-from livemon.model.clock import SystemClock
-from livemon.model.samples import ThreadTick, TimingRecord
+from livemon.model.clock import ManualClock, SystemClock
+from livemon.model.samples import Note, SelfSample, ThreadTick, TimingRecord
 from livemon.record_loop import Recorder
 from livemon.recording_config import DEFAULT_MAX_CPU_PERCENT, RecordingConfig
 from livemon.session.writer import SessionWriter
@@ -83,6 +84,38 @@ def test_a_session_that_can_no_longer_be_written_is_told_with_what_was_lost(
     assert recorder.loss.startswith("disk I/O error: ")
     assert recorder.loss.endswith(" samples are not in it")
     assert of_type(samples_of(tmp_path / "s"), ThreadTick), "what was recorded before stays readable"
+
+
+def test_a_recorder_over_its_budget_says_so_reads_less_and_recovers(
+    tmp_path: Path, target: "subprocess.Popen[str]", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    used_ns = 0
+    monkeypatch.setattr("livemon.record_loop.time.process_time_ns", lambda: used_ns)
+    clock = ManualClock()
+    recorder = Recorder(RecordingConfig(str(tmp_path / "s"), pids=(target.pid,)), clock=clock)
+
+    def run(seconds: int, percent: float) -> None:
+        nonlocal used_ns
+        for _ in range(10 * seconds):
+            clock.sleep(0.1)
+            used_ns += round(percent * 1_000_000)
+            recorder.step()
+
+    run(15, 0.5)
+    run(7, 8.0)
+    run(60, 0.5)
+    recorder.close("test")
+    samples = samples_of(tmp_path / "s")
+    told = [note for note in of_type(samples, Note) if "CPU budget" in note.text or "of a core" in note.text]
+    assert [note.severity for note in told] == ["warning", "info"]
+    assert "reading every 200 ms instead of every 100 ms" in told[0].text  # no counters here: nothing to take off
+    assert told[0].remedy == "--max-cpu PERCENT allows more"
+    intervals = [own.interval_ns // 1_000_000 for own in of_type(samples, SelfSample)]
+    assert [a for a, b in itertools.pairwise([*intervals, 0]) if a != b] == [100, 200, 100]
+    assert [bool(own.degraded) for own in of_type(samples, SelfSample)] == [ms == 200 for ms in intervals]
+    ticks = [tick.arrival_ns for tick in of_type(samples, ThreadTick)]
+    gaps = [round((b - a) / 1e8) for a, b in itertools.pairwise(ticks[1:-1])]
+    assert [a for a, b in itertools.pairwise([*gaps, 0]) if a != b] == [1, 2, 1]
 
 
 def test_lines_written_after_the_start_are_read_and_those_before_are_not(tmp_path: Path) -> None:
