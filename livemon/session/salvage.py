@@ -222,8 +222,7 @@ def log_tail(path: Path) -> int:
 
 def _checksum(data: bytes, state: tuple[int, int], order: str) -> tuple[int, int]:
     first, second = state
-    words = iter(struct.unpack(f"{order}{len(data) // 4}I", data))
-    for one in words:
+    for one, other in struct.iter_unpack(f"{order}II", data):
         first = (first + one + second) & 0xFFFFFFFF
-        second = (second + next(words) + first) & 0xFFFFFFFF
+        second = (second + other + first) & 0xFFFFFFFF
     return first, second
