@@ -358,12 +358,10 @@ class SessionWriter:
             ).fetchall()
         except sqlite3.Error:
             return []  # what is wrong shows in the next append
+        if rows:
+            self._mark_seen = rows[-1][0]
         now_ns = self._clock.monotonic_ns()
-        marks = []
-        for number, t_ns, text, origin in rows:
-            self._mark_seen = number
-            marks.append(Mark(now_ns, t_ns, text, origin))
-        return marks
+        return [Mark(now_ns, t_ns, text, origin) for _, t_ns, text, origin in rows]
 
     def flush(self) -> None:
         """Write what is queued and have it on the disk before returning."""
@@ -376,10 +374,9 @@ class SessionWriter:
         """Write everything, say why recording ended, and leave one self-contained file; safe to repeat."""
         if self._is_closed:
             return
-        if self._queue and not self._write_queue():
-            self._cope(self._clock.monotonic_ns())
         if self._queue:
-            self.lost_samples += self._queued
+            self._retry(self._clock.monotonic_ns())
+        self.lost_samples += self._queued
         if not self._is_bulk:
             self._maintenance.finish(time.monotonic_ns() + _CLOSING_NS)
         self._is_closed = True

@@ -120,7 +120,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def make(folder: Path, name: str, age: int) -> Path:
     path = folder / f"{name}.livemon"
     write(path, recording(5)).close()
-    os.utime(path, ns=(10**18 - age, 10**18 - age))
+    os.utime(path, (10**9 - age, 10**9 - age))
     return path
 
 
@@ -137,7 +137,7 @@ def test_pruning_keeps_the_newest_by_number_and_by_size(folder: Path) -> None:
 
 def test_pruning_never_takes_a_session_that_is_being_recorded(folder: Path) -> None:
     writer = write(folder / "live.livemon", recording(5))
-    os.utime(folder / "live.livemon", ns=(5, 5))
+    os.utime(folder / "live.livemon", (5, 5))
     make(folder, "closed", 1)
     assert prune(max_sessions=0).removed == ("closed",)
     with pytest.raises(SessionError, match="is being recorded"):

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import os
 import pty
 import re
 import select
-import signal
 import struct
 import sys
 import termios
@@ -18,6 +16,8 @@ from pathlib import Path
 from typing import Self
 
 import pyte
+
+from tests.on_terminal import start_on
 
 ROOT = Path(__file__).parents[2]
 _PRIVATE = re.compile(rb"\x1b\[[<>=][0-9;]*[a-z]|\x1b\[\?[0-9;]*\$p|\x1b\]52;[^\x07]*\x07")
@@ -54,19 +54,8 @@ class Terminal:
         master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
         self.mode_before = termios.tcgetattr(slave)
-        self.pid = os.fork()
-        if self.pid == 0:
-            try:
-                os.setsid()
-                if is_controlling:
-                    fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
-                for number in (0, 1, 2):
-                    os.dup2(slave, number)
-                os.closerange(3, 256)
-                os.chdir(ROOT)
-                os.execve(argv[0], argv, settings)
-            finally:
-                os._exit(127)
+        self._process = start_on(slave, argv, env=settings, cwd=ROOT, is_controlling=is_controlling)
+        self.pid = self._process.pid
         self.fd = master
         self.slave = slave
 
@@ -74,10 +63,8 @@ class Terminal:
         return self
 
     def __exit__(self, *_: object) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            if self.status is None:
-                os.kill(self.pid, signal.SIGKILL)
-                os.waitpid(self.pid, 0)
+        self._process.kill()
+        self._process.wait()
         self.hang_up()
 
     def hang_up(self) -> None:
@@ -133,13 +120,10 @@ class Terminal:
         self.screen.resize(height, width)
 
     def signal(self, number: int) -> None:
-        os.kill(self.pid, number)
+        self._process.send_signal(number)
 
     def _reap(self) -> None:
-        if self.status is None:
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
-            if pid:
-                self.status = os.waitstatus_to_exitcode(status)
+        self.status = self._process.poll()
 
     def ended(self, seconds: float = 90.0) -> int:
         """Wait for its end and take in the rest of its output; the exit code."""

@@ -5,6 +5,7 @@ import os
 import pty
 import select
 import struct
+import subprocess
 import termios
 import time
 from collections.abc import Iterator
@@ -13,14 +14,16 @@ from pathlib import Path
 
 import pyte
 
+from tests.on_terminal import start_on
 from tests.watch.processes import LIVEMON
 
 
 class Terminal:
     """A process on a terminal."""
 
-    def __init__(self, pid: int, fd: int, columns: int, lines: int) -> None:
-        self.pid = pid
+    def __init__(self, process: "subprocess.Popen[bytes]", fd: int, columns: int, lines: int) -> None:
+        self._process = process
+        self.pid = process.pid
         self.fd = fd
         self._screen = pyte.Screen(columns, lines)
         self._stream = pyte.ByteStream(self._screen)
@@ -55,12 +58,11 @@ class Terminal:
         """Exit status, as shells have it."""
         deadline = time.monotonic() + timeout_s
         while True:
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
-            if pid:
-                self.pid = 0
+            status = self._process.poll()
+            if status is not None:
                 while self.read(0.2):
                     pass
-                return os.waitstatus_to_exitcode(status)
+                return status
             assert time.monotonic() < deadline, f"it did not end:\n{self.text}"
             self.read(0.05)
 
@@ -74,22 +76,12 @@ def terminal(
     command = [*LIVEMON, *arguments]
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
-    pid = os.fork()
-    if not pid:
-        try:
-            os.setsid()
-            fcntl.ioctl(theirs, termios.TIOCSCTTY, 0)
-            for fd in (0, 1, 2):
-                os.dup2(theirs if fd or stdin is None else stdin, fd)
-            os.execve(command[0], command, environment)
-        finally:
-            os._exit(127)
-    os.close(theirs)
-    process = Terminal(pid, ours, columns, lines)
+    process = start_on(theirs, command, env=environment, stdin=stdin)
+    screen = Terminal(process, ours, columns, lines)
     try:
-        yield process
+        yield screen
     finally:
         os.close(ours)
-        if process.pid:
-            os.kill(process.pid, 9)
-            os.waitpid(process.pid, 0)
+        os.close(theirs)
+        process.kill()
+        process.wait()
