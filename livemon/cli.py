@@ -48,12 +48,19 @@ def command_module(name: str) -> str:
     return "livemon.commands." + (f"{name}_" if name == "import" else name)
 
 
-def build_parser(command: str | None) -> Parser:
-    """The parser; only ``command``'s module is imported, the others are a line of help each."""
+def build_parser(command: str | None, *, is_alone: bool = False) -> Parser:
+    """The parser; only ``command``'s module is imported, the others are a line of help each.
+
+    Args:
+        command: The subcommand, if it is known.
+        is_alone: Leave the others out: nothing will ask for them.
+    """
     parser = Parser(prog="livemon", description="A live monitor that runs beside a serving process.")
     parser.add_argument("--version", action="version", version=f"livemon {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
     for name, summary in COMMANDS.items():
+        if is_alone and name != command:
+            continue
         sub = subparsers.add_parser(name, help=summary, description=summary)
         if name == command:
             importlib.import_module(command_module(name)).prepare_parser(sub)
@@ -82,7 +89,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     _replace_closed_streams()
     arguments = list(sys.argv[1:] if argv is None else argv)
     command = next((a for a in arguments if not a.startswith("-")), None)
-    parser = build_parser(command if command in COMMANDS else None)
+    known = command if command in COMMANDS else None
+    # Fourteen more parsers would delay the first paint by several milliseconds.
+    parser = build_parser(known, is_alone=known is not None and arguments[0] == known)
     options = parser.parse_args(arguments)
     if options.command is None:
         parser.print_help(sys.stderr)
