@@ -25,7 +25,7 @@ _JOINED, _TEXT_JSON, _TEXT_SAME = 0, 1, 2
 _SCALES = (1, 100, 1000, 1_000_000)
 _DOUBLES = len(_SCALES)
 _PROBE = 8
-"""Values of a column that rule out most scales."""
+"""Values of a long column that rule out most scales."""
 _to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _IS_BIG_ENDIAN = sys.byteorder == "big"
 
@@ -104,11 +104,16 @@ def put_ints(out: bytearray, values: Sequence[int]) -> None:
     if not values:
         out.append(_EMPTY)
         return
-    low, high = (min(values), max(values)) if len(values) > 1 else (values[0], values[0])
+    low, high = min(values), max(values)
+    count = len(values)
     if low == high:
+        number = low << 1 if low >= 0 else (~low << 1) | 1
+        if count < 0x80 and number < 0x80:
+            out += bytes((_SAME, count, number))
+            return
         out.append(_SAME)
-        put_varint(out, len(values))
-        put_varint(out, low << 1 if low >= 0 else (~low << 1) | 1)
+        put_varint(out, count)
+        put_varint(out, number)
         return
     if low >= -0x80 and high < 0x80:
         letter = "b"
@@ -128,7 +133,10 @@ def put_ints(out: bytearray, values: Sequence[int]) -> None:
     raw = narrow.tobytes()
     width = narrow.itemsize
     out.append(_CODES[letter])
-    put_varint(out, len(values))
+    put_varint(out, count)
+    if width == 1:
+        out += raw
+        return
     for plane in range(width):
         out += raw[plane::width]
 
@@ -210,14 +218,18 @@ def get_texts(cursor: Cursor) -> list[str]:
 
 def put_floats(out: bytearray, values: Sequence[float]) -> None:
     """Append a column of floats, as scaled integers where that is exact."""
+    first = values[0] if values else 0.0
+    is_long = len(values) > _PROBE
     for code, scale in enumerate(_SCALES):
         try:
-            if len(values) > _PROBE and any(round(value * scale) / scale != value for value in values[:_PROBE]):
+            if round(first * scale) / scale != first:
+                continue
+            if is_long and any(round(value * scale) / scale != value for value in values[:_PROBE]):
                 continue
             scaled = [round(value * scale) for value in values]
         except (OverflowError, ValueError):
             break
-        if max(scaled, default=0) < 1 << 53 and [number / scale for number in scaled] == values:
+        if [number / scale for number in scaled] == values and (not scaled or max(scaled) < 1 << 53):
             out.append(code)
             put_ints(out, scaled)
             return
