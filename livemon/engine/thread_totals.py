@@ -43,6 +43,8 @@ class ThreadTotals:
         self._cores = cores
         self._deltas = TickDeltas()
         self._infos: dict[int, ThreadInfo] = {}
+        self._found_ns: dict[int, int] = {}
+        self._ended_ns: dict[int, int] = {}
         self._sums = _Sums()
         self._classes: list[str] = []
 
@@ -60,10 +62,13 @@ class ThreadTotals:
         """A thread was found, or is now called otherwise."""
         if 0 <= info.index < MAX_THREADS:
             self._infos[info.index] = info
+            self._found_ns.setdefault(info.index, info.arrival_ns)
 
     def end(self, gone: ThreadGone) -> None:
         """A thread ended."""
         self._deltas.forget(gone.index)
+        if gone.index in self._infos:
+            self._ended_ns[gone.index] = gone.arrival_ns
 
     def update(self, ticks: Sequence[ThreadTick]) -> None:
         """Take ticks between which no thread ended."""
@@ -117,6 +122,7 @@ class ThreadTotals:
             cycles_per_ns=tuple(rates),
             run_delay_ms=sums.get("delay", "", thread) / 1e6 if sums.get("delay_known", "", thread) else None,
             migrations=sums.get("hops", "", thread) if sums.get("where_known", "", thread) else None,
+            lifetime_ns=self._ended_ns[thread] - self._found_ns[thread] if thread in self._ended_ns else None,
         )
 
     def _placement(self, thread: int) -> tuple[float | None, str]:

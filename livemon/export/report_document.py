@@ -8,9 +8,10 @@ from pathlib import PurePath
 from livemon.export.document import Block, Bullets, Facts, Figure, Heading, Paragraph, Table, Verdict, columns
 from livemon.export.finding_document import bucket_table, class_words, evidence, verdict
 from livemon.export.numbers import count, counted, duration_s, ms, percent, plain, ratio
+from livemon.export.thread_table import thread_blocks
 from livemon.export.times import ClockName, SessionTimes
 from livemon.model.findings import Finding
-from livemon.model.judgement import Judgement, StageStats, ThreadStats
+from livemon.model.judgement import Judgement, StageStats
 
 _SEVERITY_ORDER = {"critical": 0, "warning": 1}
 
@@ -37,7 +38,7 @@ def report_blocks(
         for finding in by_severity(judgement.findings):
             yield from evidence(finding, judgement, times)
     yield from _stages(judgement)
-    yield from _threads(judgement, max_threads)
+    yield from thread_blocks(judgement, max_threads)
     yield from _transitions(judgement, times)
     yield from _gaps(judgement, times)
     yield Heading("What this report does not show")
@@ -163,34 +164,6 @@ def _stage_row(row: StageStats) -> tuple[str, ...]:
     return (
         row.stage, row.role, count(row.n), ms(row.p50_ms), ms(row.p99_ms), percent(row.share), ms(row.mean_ms),
         ms(row.max_ms), ms(row.total_ms), ms(row.min_ms), ms(row.p90_ms),
-    )  # fmt: skip
-
-
-def _threads(judgement: Judgement, max_threads: int) -> Iterator[Block]:
-    if not judgement.threads:
-        return
-    yield Heading("Threads")
-    busiest = sorted(judgement.threads, key=lambda t: -1.0 if t.cpu_ms is None else t.cpu_ms, reverse=True)
-    head = columns("<thread", "tid", "CPU ms", "E share", "IPC?", "cycles/ns??", "waited ms", "moves???")
-    yield Table(head, tuple(map(_thread_row, busiest[:max_threads])))
-    if len(busiest) > max_threads:
-        rest = busiest[max_threads:]
-        cpu_ms = [t.cpu_ms for t in rest if t.cpu_ms is not None]
-        yield Paragraph(f"{len(rest):,} more threads, {ms(sum(cpu_ms)) if cpu_ms else '–'} ms of CPU together.")
-    estimated = {t.efficiency_share_from for t in busiest if t.efficiency_share is not None} - {"counters"}
-    unknown = {t.efficiency_share_from for t in busiest if t.efficiency_share is None and t.efficiency_share_from}
-    if "last_cpu" in estimated:
-        yield Paragraph("E share is estimated from the CPU a thread was last seen on, where counters did not give it.")
-    for reason in sorted(unknown):
-        yield Paragraph(f"E share is unknown for some threads: {reason}.")
-
-
-def _thread_row(row: ThreadStats) -> tuple[str, ...]:
-    rates = " ".join(f"{core_class} {plain(value)}" for core_class, value in row.cycles_per_ns if value is not None)
-    estimate = "~" if row.efficiency_share_from == "last_cpu" and row.efficiency_share is not None else ""
-    return (
-        row.name, str(row.tid), ms(row.cpu_ms), estimate + plain(row.efficiency_share), plain(row.ipc), rates or "–",
-        ms(row.run_delay_ms), count(row.migrations),
     )  # fmt: skip
 
 

@@ -76,12 +76,20 @@ def session_json(judgement: Judgement, times: SessionTimes) -> Json:
         "marks": [{"t": times.seconds(t_ns), "text": text} for t_ns, text in judgement.marks],
         "notes": list(judgement.notes),
         "blips": judgement.blips,
-        "environment": dict(judgement.facts.environment),
+        "environment": _environment_json(judgement),
         "capabilities": [
             {"name": c.name, "available": c.available, "reason": c.reason, "remedy": c.remedy or None}
             for c in judgement.facts.capabilities
         ],
     }
+
+
+def _environment_json(judgement: Judgement) -> dict[str, str | list[str]]:
+    """The facts by name; one that is told several times (the files of an import) as a list."""
+    told: dict[str, list[str]] = {}
+    for name, value in judgement.facts.environment:
+        told.setdefault(name, []).append(value)
+    return {name: values[0] if len(values) == 1 else values for name, values in told.items()}
 
 
 def stage_json(row: StageStats) -> Json:

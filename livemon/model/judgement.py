@@ -57,6 +57,8 @@ class ThreadStats:
     run_delay_ms: float | None
     migrations: int | None
     """CPU changes seen between samples (a lower bound); ``None`` if not measured."""
+    lifetime_ns: int | None = None
+    """From when it was found to its end; ``None`` for one that was still there."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,14 +11,14 @@ from pathlib import Path
 
 from livemon import __version__
 from livemon.model.clock import Clock, SystemClock
-from livemon.model.errors import LivemonError
+from livemon.model.errors import EXIT_TARGET, LivemonError
 from livemon.ui.settings import Settings
 
 
 class ScreenError(LivemonError):
-    """The screens failed; the recording did not."""
+    """The screens failed; the recording did not (exit 3: it could not be observed, and the call was right)."""
 
-    exit_code = 70
+    exit_code = EXIT_TARGET
 
 
 def state_dir(settings: Settings) -> Path:

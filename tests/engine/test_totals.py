@@ -14,7 +14,7 @@ from livemon.engine.quantiles import EXACT, Quantiles, midmean
 from livemon.engine.totals import Totals
 from livemon.model.criteria import Criteria
 from livemon.model.facts import Cpu, SessionFacts, Topology
-from livemon.model.samples import ClockAnchor, LogCount, Lost, Mark, Note, Sample, ThreadInfo, TimingRecord
+from livemon.model.samples import ClockAnchor, LogCount, Lost, Mark, Note, Sample, ThreadGone, ThreadInfo, TimingRecord
 from tests.engine.kernels import KERNELS, MS, SECOND, kernel_runs
 from tests.engine.ticks import Work
 
@@ -164,6 +164,18 @@ def test_a_thread_that_is_not_listed_did_nothing_and_livemons_own_are_left_out()
     samples.append(work.tick())
     rows = totals_of(samples).threads()
     assert [(row.tid, row.cpu_ms) for row in rows] == [(1001, 15.0), (1000, 0.0)]
+
+
+def test_a_thread_that_ended_has_a_lifetime_and_one_that_is_still_there_has_none() -> None:
+    samples: list[Sample] = [
+        ThreadInfo(1 * SECOND, 0, 9, 9, "main"),
+        ThreadInfo(2 * SECOND, 1, 9, 10, "conn-1"),
+        ThreadInfo(3 * SECOND, 1, 9, 10, "conn-1 (renamed)"),
+        ThreadGone(5 * SECOND, 1),
+        ThreadGone(6 * SECOND, 77),
+    ]
+    rows = {row.name: row.lifetime_ns for row in totals_of(samples).threads()}
+    assert rows == {"main": None, "conn-1 (renamed)": 3 * SECOND}
 
 
 def test_losses_gaps_marks_and_anchors_are_kept_in_order() -> None:

@@ -87,6 +87,23 @@ def test_the_thread_table_is_bounded_and_says_so() -> None:
     assert "60 more threads, 1,770.0 ms of CPU together." in report.replace("\n", " ")
 
 
+def test_short_lived_threads_of_one_name_are_one_row_and_counted() -> None:
+    known = judgement()
+    assert known.start_ns is not None
+    assert known.end_ns is not None
+    length_ns = known.end_ns - known.start_ns
+    base = replace(known.threads[0], efficiency_share=0.5, migrations=2)
+    short = [replace(base, tid=i, name=f"conn-{i}", cpu_ms=10.0, lifetime_ns=length_ns // 10) for i in range(1000)]
+    long = replace(base, tid=5000, name="conn-main", cpu_ms=3.0, lifetime_ns=length_ns - 1)
+    few = [replace(base, tid=6000 + i, name=f"init-{i}", cpu_ms=1.0, lifetime_ns=1) for i in range(2)]
+    report = text(judgement(threads=(*short, long, *few)), width=160)
+    rows = [line.split() for line in report.splitlines() if line.startswith(("conn-", "init-"))]
+    assert [row[0] for row in rows] == ["conn-*", "conn-main", "init-0", "init-1"]
+    assert "conn-* (1,000 short-lived)" in report
+    assert rows[0][3:] == ["10,000.0", "0.50", "–", "–", "12,000.0", "2,000"]
+    assert "1,000 threads that ended within half of the session are in 1 row" in report
+
+
 def test_markdown_tables_survive_what_logs_contain() -> None:
     report = render_markdown(
         report_blocks(judgement(stages=(stage("a|b<script>", "x*y_z`q", "host"),), findings=(transient(),)))

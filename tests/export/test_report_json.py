@@ -99,6 +99,12 @@ def test_an_empty_session_is_a_whole_report() -> None:
     assert report["stages"] == report["threads"] == report["findings"] == []
 
 
+def test_facts_told_several_times_are_all_there() -> None:
+    facts = replace(judgement().facts, environment=(("kernel", "6.18"), ("imported", "a.log"), ("imported", "b.log")))
+    session = report_json(judgement(facts=facts))["session"]
+    assert session["environment"] == {"kernel": "6.18", "imported": ["a.log", "b.log"]}
+
+
 def test_several_sessions_are_a_list_and_one_is_the_plain_object() -> None:
     assert reports_json([judgement()]) == report_json(judgement())
     several = reports_json([judgement(), empty()])
