@@ -26,6 +26,7 @@ from livemon.model.clock import Clock, SystemClock
 from livemon.model.criteria import Criteria, load_criteria
 from livemon.model.findings import Finding
 from livemon.model.samples import LogStream, Sample, ThreadTick, TimingRecord
+from livemon.model.severity import SeverityRules
 from livemon.model.snapshot import LogLine, MarkPoint, Snapshot, StageDetail, Status, ThreadDetail
 from livemon.session.reader import SessionReader
 
@@ -73,6 +74,8 @@ class SessionView:
         facts = self._reader.facts
         self._facts = facts
         self._criteria = criteria if criteria is not None else load_criteria(facts.criteria_toml)
+        slow = self._criteria.host_slow
+        self._severities = SeverityRules(slowdown=slow.critical_slowdown, recover_by_s=slow.recover_by_s)
         self._engine = Engine(self._criteria, facts)
         self._view = RollingView(self._criteria, facts)
         self._revision = 0
@@ -206,6 +209,7 @@ class SessionView:
             capabilities=self._facts.capabilities,
             period=view.period(rows),
             interval_ns=self._facts.interval_ns,
+            severities=self._severities,
         )
 
     def _status(self, view: RollingView, known_at: int | None, end_ns: int) -> Status:

@@ -15,9 +15,8 @@ from livemon.engine.classes import Classified
 from livemon.engine.quantiles import Quantiles, median
 from livemon.engine.shapes import start_ns
 from livemon.model.findings import OversizedFinalize, Severity
+from livemon.model.severity import CRITICAL_SHARE
 
-CRITICAL_SHARE = 0.10
-"""A class's finalize stage that takes this share of the step is critical."""
 BASE_RUNS = 32
 FIRM_BASE_RUNS = 8
 EARLY_RUNS = 64

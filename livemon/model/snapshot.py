@@ -14,6 +14,7 @@ from typing import Literal, Protocol, runtime_checkable
 from livemon.model.facts import Capability, Cpu
 from livemon.model.findings import Finding
 from livemon.model.judgement import Gap
+from livemon.model.severity import SeverityRules
 
 Quality = Literal["measured", "scaled", "estimated", "stale", "unknown"]
 
@@ -200,6 +201,8 @@ class Snapshot:
     period: int | None = None
     interval_ns: int = 100_000_000
     """The sampling interval: one step of the time cursor."""
+    severities: SeverityRules = field(default_factory=SeverityRules)
+    """From when a finding is critical."""
 
 
 @dataclass(frozen=True, slots=True)

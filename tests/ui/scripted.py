@@ -389,7 +389,7 @@ def transient(number: int, start: float, end: float | None) -> HostSlowTransient
                    1.8 if k >= 0 else 0.31, 0.97 if k >= 0 else 0.0, 1.4 if k >= 0 else 4.0, 1.7 if k >= 0 else 3.3)
             for k in range(-4, 6)
         ),
-        cost_ms=412.0, units=31, slow_units=28, detected_by="host stages above 1.15× of usual in 9 of 12 units",
+        cost_ms=412.0, units=31, slow_units=28, not_recovered_by_5_s=True, detected_by="host stages above 1.15× of usual in 9 of 12 units",
         does_not_show=("why the scheduler chose these cores", "what ran on the P cores meanwhile"),
     )  # fmt: skip
 

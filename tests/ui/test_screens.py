@@ -36,6 +36,19 @@ async def test_finding_shows_causes_ledger_threads_and_its_limits(size: tuple[in
         assert "why the scheduler chose these cores" in seen
 
 
+@pytest.mark.parametrize("size", SIZES)
+async def test_a_finding_says_why_it_is_critical_and_from_when(size: tuple[int, int]) -> None:
+    async with opened(size=size) as (app, pilot):
+        await open_finding(app, pilot, 2)
+        shown = " ".join(text(app).split())
+        assert "severity critical: " in shown
+        assert "critical from 10 % on" in shown
+        await press(app, pilot, "y")
+        assert "- severity: critical: " in app.clipboard
+        await press(app, pilot, "N", "N")
+        assert "severity critical: not recovered 5 s after its start" in " ".join(text(app).split())
+
+
 async def test_finding_is_copied_as_markdown() -> None:
     async with opened(size=(200, 50)) as (app, pilot):
         await open_finding(app, pilot, 2)

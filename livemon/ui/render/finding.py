@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from livemon.model.findings import CAUSE_WORDS, Bucket, Finding, HostSlowTransient, LedgerRow, OversizedFinalize
+from livemon.model.severity import SeverityRules
 from livemon.ui.render.glyphs import Glyphs
 from livemon.ui.render.line import Line, Row, Span, clean, fit, wrap
 from livemon.ui.render.numbers import Stamps, duration, milliseconds, milliseconds_words, ratio, significant
@@ -26,10 +27,11 @@ def headline(finding: Finding) -> str:
     return f"{finding.stage}{where} takes {milliseconds_words(finding.p50_ms)} after the device is done"
 
 
-def facts(finding: Finding, stamps: Stamps) -> list[tuple[str, str]]:
-    """(name, value) pairs: when, how much, how sure."""
+def facts(finding: Finding, stamps: Stamps, severities: SeverityRules) -> list[tuple[str, str]]:
+    """(name, value) pairs: how bad and why, when, how much, how sure."""
     end = "ongoing" if finding.end_ns is None else stamps.time(finding.end_ns, places=1)
-    out = [("severity", finding.severity), ("start", stamps.time(finding.start_ns, places=1)), ("end", end)]
+    severity = f"{finding.severity}: {severities.why(finding)}"
+    out = [("severity", severity), ("start", stamps.time(finding.start_ns, places=1)), ("end", end)]
     if isinstance(finding, HostSlowTransient):
         if finding.end_ns is not None:
             out.append(("lasted", duration((finding.end_ns - finding.start_ns) / 1e9)))
@@ -44,8 +46,6 @@ def facts(finding: Finding, stamps: Stamps) -> list[tuple[str, str]]:
         out.append(("raised by", finding.detected_by or "–"))
         if finding.after_it:
             out.append(("after it", finding.after_it))
-        if finding.not_recovered_by_5_s:
-            out.append(("note", "not recovered 5 s after its start"))
     else:
         out += _finalize_facts(finding, stamps)
     return out
@@ -76,10 +76,10 @@ def _finalize_facts(finding: OversizedFinalize, stamps: Stamps) -> list[tuple[st
     return out
 
 
-def finding_rows(finding: Finding, stamps: Stamps, cells: int, glyphs: Glyphs) -> list[Row]:
+def finding_rows(finding: Finding, stamps: Stamps, severities: SeverityRules, cells: int, glyphs: Glyphs) -> list[Row]:
     """The whole page."""
     rows: list[Row] = [(((f" {glyphs.ascii_only(headline(finding))}", "bold"),), ""), ((), "")]
-    for name, value in facts(finding, stamps):
+    for name, value in facts(finding, stamps, severities):
         for number, part in enumerate(wrap(glyphs.ascii_only(clean(value)), max(cells - 13, 10))):
             rows.append((((f" {fit(name if number == 0 else '', 11)} ", "muted"), (part, "text")), ""))
     if isinstance(finding, HostSlowTransient):
@@ -236,10 +236,10 @@ def bucket_lines(buckets: Sequence[Bucket], cells: int, glyphs: Glyphs) -> list[
     return lines
 
 
-def markdown(finding: Finding, stamps: Stamps) -> str:
+def markdown(finding: Finding, stamps: Stamps, severities: SeverityRules) -> str:
     """The finding for an issue or a chat: the same figures as the page."""
     lines = [f"### {finding.id}: {headline(finding)}", ""]
-    lines += [f"- {name or 'and'}: {value}" for name, value in facts(finding, stamps)]
+    lines += [f"- {name or 'and'}: {value}" for name, value in facts(finding, stamps, severities)]
     if isinstance(finding, HostSlowTransient):
         lines += ["", "| cause | verdict | during | reference | evidence |", "| --- | --- | --- | --- | --- |"]
         for cause in finding.causes:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from livemon.model.findings import Finding
+from livemon.model.severity import SeverityRules
 from livemon.model.snapshot import Snapshot, ViewSource
 from livemon.ui.crash import state_dir
 from livemon.ui.render.finding import finding_rows, markdown
@@ -51,6 +52,9 @@ class FindingScreen(PageScreen):
         assert snapshot is not None
         return Stamps(snapshot.start_ns, snapshot.at_ns, snapshot.wall_ns)
 
+    def _severities(self) -> SeverityRules:
+        return SeverityRules() if self.app.snapshot is None else self.app.snapshot.severities
+
     def heading(self) -> tuple[str, str]:
         """Id and kind."""
         finding = self.finding()
@@ -66,7 +70,7 @@ class FindingScreen(PageScreen):
                 ((), ""),
                 ((("  this finding is not known at the shown moment (withdrawn, or not raised yet)", "muted"),), ""),
             ]
-        return finding_rows(finding, self._stamps(), cells, self.glyphs)
+        return finding_rows(finding, self._stamps(), self._severities(), cells, self.glyphs)
 
     def act_next_finding(self) -> None:
         """The next finding."""
@@ -102,7 +106,7 @@ class FindingScreen(PageScreen):
         finding = self.finding()
         if finding is None:
             return
-        text = markdown(finding, self._stamps())
+        text = markdown(finding, self._stamps(), self._severities())
         self.app.copy_to_clipboard(text)
         path = state_dir(self.app.settings) / f"finding-{finding.id}.md"
         try:
