@@ -16,6 +16,7 @@ from livemon.engine.logbins import FINE_BINS, Floats, Ints, ratio_of, value_of
 from livemon.engine.machine_pressure import rates
 from livemon.engine.open_questions import does_not_show
 from livemon.engine.quantiles import Quantiles
+from livemon.engine.slow_bins import SlowBins
 from livemon.engine.thread_figures import evidence_rows, ledger_rows, witnesses
 from livemon.engine.thread_health import Flags as NameFlags
 from livemon.engine.thread_work import ROWS
@@ -88,6 +89,8 @@ class Episode:
     level_after: float | None = None
     before: Levels = field(default_factory=dict)
     """Levels of the units before it."""
+    bins: SlowBins | None = None
+    """Its bins by the rule of the transitions."""
     units: int = 0
     slow_units: int = 0
     trailing: int = 0
@@ -117,6 +120,8 @@ class Episode:
         inside = start >= self.start_ns
         if not inside.any():
             return
+        if self.bins is not None:
+            self.bins.add(block, rows)
         rows, slow, start, wall = rows[inside], slow[inside], start[inside], wall[inside]
         self.units += len(rows)
         self.slow_units += int(slow.sum())
@@ -262,5 +267,6 @@ class Episode:
             detected_by=self.detected_by,
             after_it=self.after_it,
             level_after=self.level_after,
+            transient_bins_s=self.bins.get() if self.bins is not None and self.units else None,
             does_not_show=does_not_show(scene, causes, primary),
         )

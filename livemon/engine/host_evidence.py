@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -61,6 +61,12 @@ class Block:
     """Whether the unit's kind has a healthy state to compare with."""
     kinds: dict[int, KindRows]
     kind_of_row: Ints
+    host_slow: Flags = field(default_factory=lambda: np.zeros(0, np.bool_))
+    """Whether the unit is host-slow by the rule of the transitions; set by their study, like the next two."""
+    told: Flags = field(default_factory=lambda: np.zeros(0, np.bool_))
+    """Whether that is known."""
+    counted: Flags = field(default_factory=lambda: np.zeros(0, np.bool_))
+    """Whether its class counts there."""
 
     def __len__(self) -> int:
         return len(self.arrival)

@@ -15,6 +15,7 @@ from livemon.engine.host_recheck import Outcome, Recheck
 from livemon.engine.host_units import Kind
 from livemon.engine.host_watch import Onset, RecoveryWatch
 from livemon.engine.machine_pressure import PressureHistory
+from livemon.engine.slow_bins import SlowBins
 from livemon.engine.thread_health import ThreadHealth
 from livemon.engine.thread_work import CPU, totals
 from livemon.model.criteria import Criteria
@@ -142,6 +143,7 @@ class EpisodeLife:
         before = self._pressure.before(start_ns)
         number = len(self.findings) + 1
         episode = Episode(f"T{number}", start_ns, at_ns, _BY[by], start_ns, reference, before)
+        episode.bins = SlowBins(start_ns, self._criteria.transitions)
         for tick in self._learning.recent_ticks(at_ns):
             if tick.middle_ns < start_ns:
                 episode.buckets.add_tick(tick.middle_ns, tick.work)
@@ -195,9 +197,19 @@ class EpisodeLife:
         episode.after, episode.level_after = outcome.text, outcome.ratio
         told = self.findings[episode.id]
         assert isinstance(told, HostSlowTransient)
+        if episode.bins is not None:
+            self._fill_last_bin(episode, episode.bins)
+            told = replace(told, transient_bins_s=episode.bins.get())
         told = replace(told, after_it=episode.after_it, level_after=outcome.ratio)
         self.findings[episode.id] = told
         self._changes.append(FindingChange(at_ns, "updated", told))
+
+    def _fill_last_bin(self, episode: Episode, bins: SlowBins) -> None:
+        """Units of the bin in which it ended that came after its end was known."""
+        end = (episode.end_ns or 0) + round(self._criteria.transitions.bin_s * 1e9)
+        for cell in self._learning.recent_cells():
+            for block, may in cell.blocks:
+                bins.add(block, np.flatnonzero(may & (block.start >= episode.start_ns) & (block.start < end)))
 
     def drop_recheck(self) -> None:
         """The healthy state starts anew: there is nothing to check."""

@@ -8,10 +8,11 @@ import numpy as np
 
 from livemon.engine.buckets import AlignedBuckets
 from livemon.engine.host_episode import TickWork
-from livemon.engine.host_evidence import Block, Flags
+from livemon.engine.host_evidence import Block
 from livemon.engine.host_units import Kind, Units
 from livemon.engine.logbins import Ints
 from livemon.engine.quantiles import Quantiles
+from livemon.engine.slow_bins import transient_s
 from livemon.engine.thread_work import ROWS
 from livemon.model.criteria import Transitions
 
@@ -51,35 +52,19 @@ class TransitionWindow:
     def _bin(self, t_ns: int) -> int:
         return (t_ns - self.t0_ns) // self._bin_ns + self.before
 
-    def add_units(
-        self, units: Units, block: Block, kinds: list[Kind], earliest_ns: int, healthy_ms: dict[int, float]
-    ) -> None:
-        """Take units (and their evidence, row by row) that were submitted at ``earliest_ns`` or later.
-
-        ``healthy_ms``: the slow stage's healthy median by kind, where it is known. Where it is above the
-        threshold, the threshold can't tell slow units from healthy ones: the learned baseline does.
-        """
-        c = self._c
+    def add_units(self, units: Units, block: Block, kinds: list[Kind], earliest_ns: int) -> None:
+        """Take units (and their evidence, row by row) that were submitted at ``earliest_ns`` or later."""
         number = (units.start - self.t0_ns) // self._bin_ns + self.before
-        inside = (number >= 0) & (number < self.bins) & (units.start >= earliest_ns)
+        inside = (number >= 0) & (number < self.bins) & (units.start >= earliest_ns) & block.counted
         if not inside.any():
             return
-        slow: Flags = (block.unit[:, 1] > 0) & block.ready
-        told: Flags = block.ready.copy()
-        counted = inside.copy()
+        slow, told = block.host_slow, block.told
         for k, values in units.values.items():
             kind = kinds[k]
             mine = np.flatnonzero(inside & (units.kind == k))
             if not len(mine):
                 continue
-            if c.only_class and kind.label != c.only_class:
-                counted[mine] = False
-                continue
             rows = values[units.row[mine]]
-            threshold = c.slow_ms if c.slow_stage in kind.names else None
-            if threshold is not None and healthy_ms.get(k, 0.0) <= threshold:
-                slow[mine] = rows[:, kind.names.index(c.slow_stage)] > threshold
-                told[mine] = True
             if kind.device:
                 spent = np.rint(rows[:, kind.device] * 1e6).astype(np.int64).sum(axis=1)
                 np.add.at(self.device_ns, number[mine], spent)
@@ -87,11 +72,10 @@ class TransitionWindow:
             if kind.completion:
                 for at, value in zip(number[mine].tolist(), rows[:, kind.completion[0]].tolist(), strict=True):
                     self.completion[at].add([value])
-        chosen = number[counted]
-        np.add.at(self.units, chosen, 1)
-        np.add.at(self.slow, number[counted & slow & told], 1)
-        np.add.at(self.told, number[counted & told], 1)
-        self.buckets.add_units(units.start[counted], units.wall[counted], slow[counted], told[counted])
+        np.add.at(self.units, number[inside], 1)
+        np.add.at(self.slow, number[inside & slow & told], 1)
+        np.add.at(self.told, number[inside & told], 1)
+        self.buckets.add_units(units.start[inside], units.wall[inside], slow[inside], told[inside])
 
     def add_tick(self, tick: TickWork, names: int) -> None:
         """Take a tick's work by its middle."""
@@ -116,13 +100,7 @@ class TransitionWindow:
 
     def transient_s(self) -> float | None:
         """Length of the transient by the bin rule; ``None`` without units after the mark."""
-        shares = self.shares()
-        if all(share is None for share in shares):
-            return None
-        last = max(
-            (k for k, share in enumerate(shares) if share is not None and share >= self._c.bin_share), default=-1
-        )
-        return (last + 1) * self._c.bin_s
+        return transient_s(self.slow[self.before :], self.told[self.before :], self._c)
 
     def sums(self, start_s: float, end_s: float, names: int) -> tuple[Ints, int]:
         """Thread work (ROWS, names) and units of the bins in [start, end) seconds from the mark."""

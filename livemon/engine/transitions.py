@@ -17,6 +17,7 @@ from dataclasses import replace
 from livemon.engine.host_episode import TickWork
 from livemon.engine.host_evidence import Block
 from livemon.engine.host_units import Kind, Units
+from livemon.engine.slow_bins import host_slow
 from livemon.engine.transition_reading import WindowFigures, figures, read_group
 from livemon.engine.transition_window import BEFORE_S, TransitionWindow
 from livemon.model.criteria import Criteria
@@ -36,7 +37,7 @@ class TransitionStudy:
 
     def __init__(self, criteria: Criteria) -> None:
         self._criteria = criteria
-        self._units: deque[tuple[int, Units, Block, dict[int, float]]] = deque()
+        self._units: deque[tuple[int, Units, Block]] = deque()
         self._rows = 0
         """In ``_units``."""
         self._ticks: deque[TickWork] = deque()
@@ -50,8 +51,8 @@ class TransitionStudy:
         """A mark is a moment to look at."""
         window = TransitionWindow(mark.t_ns, mark.text, self._criteria.transitions)
         earliest = mark.arrival_ns - REACH_NS
-        for _, units, block, healthy_ms in self._units:
-            window.add_units(units, block, self.kinds, earliest, healthy_ms)
+        for _, units, block in self._units:
+            window.add_units(units, block, self.kinds, earliest)
         for tick in self._ticks:
             if tick.middle_ns >= earliest:
                 window.add_tick(tick, len(self.names))
@@ -60,10 +61,15 @@ class TransitionStudy:
             self._finish(self._open.pop(0))
 
     def add_units(self, units: Units, block: Block, healthy_ms: dict[int, float]) -> None:
-        """Units, their evidence row by row, and by kind the healthy median of the stage that tells slow ones."""
+        """Units, their evidence row by row, and by kind the healthy median of the stage that tells slow ones.
+
+        The block learns which of its units are host-slow by the rule.
+        """
+        c = self._criteria.transitions
+        block.host_slow, block.told, block.counted = host_slow(units, block, self.kinds, healthy_ms, c)
         for window in self._open:
-            window.add_units(units, block, self.kinds, window.t0_ns - REACH_NS, healthy_ms)
-        self._units.append((int(block.arrival[-1]), units, block, healthy_ms))
+            window.add_units(units, block, self.kinds, window.t0_ns - REACH_NS)
+        self._units.append((int(block.arrival[-1]), units, block))
         self._rows += len(units)
 
     def add_tick(self, tick: TickWork) -> None:

@@ -118,6 +118,8 @@ def _facts(finding: Finding, times: SessionTimes) -> Iterator[tuple[str, str]]:
         yield "Cost", f"{ms(finding.cost_ms)} ms lost in the episode"
     if finding.detected_by:
         yield "Raised by", finding.detected_by
+    if finding.transient_bins_s is not None:
+        yield "In bins", f"{finding.transient_bins_s:g} s by the rule of whole bins of submission time"
     if finding.after_it:
         yield "After it", finding.after_it
 

@@ -178,6 +178,7 @@ def _transient_json(finding: HostSlowTransient) -> Json:
         "slow_units": finding.slow_units,
         "not_recovered_by_5_s": finding.not_recovered_by_5_s,
         "detected_by": finding.detected_by,
+        "transient_bins_s": number(finding.transient_bins_s),
         "after_it": finding.after_it,
         "level_after": number(finding.level_after),
         "does_not_show": list(finding.does_not_show),

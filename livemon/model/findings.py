@@ -166,6 +166,8 @@ class HostSlowTransient:
     """What came after it, in words: the level before, another one (a level shift), or why that can't be told."""
     level_after: float | None = None
     """Host stages after it against those before it, as a ratio; ``None`` while not told."""
+    transient_bins_s: float | None = None
+    """Its length by the rule of 0.5 s bins (``Transition.transient_s``), counted from its start, for comparison."""
     does_not_show: tuple[str, ...] = ()
     """What the evidence does not show."""
     kind: Literal["host_slow_transient"] = "host_slow_transient"

@@ -154,6 +154,21 @@ def test_an_episode_that_goes_on_stays_open() -> None:
     assert finding.end_ns is None
 
 
+def test_the_rule_of_half_second_bins_is_told_beside_the_finer_figures() -> None:
+    episodes = [Episode(12, 12.9), Episode(20, 23.2), Episode(35, 60)]
+    found, _ = judged(Serving(70, rate=60, episodes=episodes).samples())
+    lengths = [finding.transient_bins_s for finding in found]
+    assert lengths == [1.0, 3.5, pytest.approx(25, abs=0.5)]
+    finer = load_criteria("[transitions]\nbin_s = 0.1\n")
+    found, _ = judged(Serving(30, rate=100, episodes=[Episode(12, 14.03)]).samples(), finer)
+    assert found[0].transient_bins_s == pytest.approx(2.1, abs=0.11)
+    none_slow = load_criteria("[transitions]\nslow_ms = 1e6\n")
+    found, _ = judged(Serving(30, rate=100, episodes=[Episode(12, 14)]).samples(), none_slow)
+    assert found[0].transient_bins_s == 0.0
+    found, _ = judged(Serving(30, units=False, episodes=[Episode(12, 14)]).samples())
+    assert found[0].transient_bins_s is None
+
+
 def test_a_state_that_lasts_becomes_the_new_normal_and_says_so() -> None:
     episodes = [Episode(12, 200, factor=3.0), Episode(160, 163)]
     serving = Serving(180, rate=40, threads=False, episodes=[episodes[0]])
