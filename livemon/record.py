@@ -25,6 +25,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from livemon.collect.punctuality import ask_for_short_slices
 from livemon.model.clock import Clock, SystemClock
 from livemon.model.errors import LivemonError, UsageError
 from livemon.record_loop import Recorder
@@ -108,6 +109,7 @@ def main(argv: list[str] | None = None) -> int:
     """Run a recorder; the config comes from a file named on the command line, else from standard input."""
     arguments = sys.argv[1:] if argv is None else argv
     name_process("livemon-record")
+    ask_for_short_slices()
     try:
         control, config = _read_config(arguments)
         # From here on there is a session to close: a signal must not end the recorder any more.
