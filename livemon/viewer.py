@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Literal
 
 from livemon.engine.engine import Engine
 from livemon.engine.rolling.grid import Grid
@@ -214,12 +215,11 @@ class SessionView:
 
     def _status(self, view: RollingView, known_at: int | None, end_ns: int) -> Status:
         """The status bar; what is wrong with the file itself holds at every moment."""
-        state, is_recording = self._recorder_state(end_ns)
+        state, trouble = self._recorder_state(end_ns)
         status = view.status(
-            known_at, is_recording=is_recording, recorder_state=state, session_bytes=self._session_bytes()
+            known_at, is_recording=self.is_live, recorder_state=state, session_bytes=self._session_bytes()
         )
-        damage = self._reader.damage
-        return replace(status, notes=(*damage, *status.notes)) if damage else status
+        return replace(status, notes=(*self._reader.damage, *status.notes), trouble=trouble)
 
     def _known_at(self, at_ns: int) -> tuple[Finding, ...]:
         """Findings as known at a moment; walking forward in time costs only the new changes."""
@@ -254,16 +254,16 @@ class SessionView:
         self._read_back = (start, end, rings)
         return rings
 
-    def _recorder_state(self, end_ns: int) -> tuple[str, bool]:
+    def _recorder_state(self, end_ns: int) -> tuple[str, Literal["", "silent", "gone"]]:
         if self.is_live and self._silent_s:
-            return f"no news for {self._silent_s} s: is recorder pid {self._reader.recorder.pid} stopped?", True
+            return f"no news for {self._silent_s} s: is recorder pid {self._reader.recorder.pid} stopped?", "silent"
         if self.is_live:
-            return "recording", True
+            return "recording", ""
         recorder = self._reader.recorder
         if recorder.closed_reason is not None or recorder.pid is None:
-            return "replay" if recorder.closed_reason in (None, "closed", "") else recorder.closed_reason, False
+            return "replay" if recorder.closed_reason in (None, "closed", "") else recorder.closed_reason, ""
         when = clock_text(end_ns, self._view.log.wall(), self._view.log.start_ns)
-        return f"recorder pid {recorder.pid} gone at {when}", False
+        return f"recorder pid {recorder.pid} gone at {when}", "gone"
 
     def _session_bytes(self) -> int:
         try:

@@ -165,6 +165,8 @@ class Status:
     """Newest first: banners such as a full disk, a stepped clock, a resumed machine."""
     is_counted: bool = True
     """Lines, records, malformed and ticks are of the whole session; else it is not read that far yet."""
+    trouble: Literal["", "silent", "gone"] = ""
+    """``silent``: the recorder is there but writes nothing; ``gone``: it went without closing the session."""
 
 
 @dataclass(frozen=True, slots=True)

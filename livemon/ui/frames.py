@@ -203,13 +203,12 @@ class FrameApp(App[int]):
 
     def _take_frame(self, snapshot: Snapshot, extra: object, *, is_for_screen: bool) -> None:
         is_first = self.snapshot is None
-        self.snapshot = snapshot
+        source = self.feed.source
+        self.snapshot, self.is_live = snapshot, source is not None and source.is_live
         self.bounds = (snapshot.start_ns, snapshot.end_ns)
         if is_for_screen:
             self.extra = extra
         if is_first:
-            source = self.feed.source
-            self.is_live = source is not None and source.is_live
             if not self.is_live and snapshot.end_ns - snapshot.start_ns < snapshot.span_ns:
                 self.set_view(replace(self.view, span_s=None))
             if not self.is_live and self.settings.speed is not None:

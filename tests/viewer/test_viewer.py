@@ -258,6 +258,7 @@ def test_a_recorder_that_hangs_is_told_of_while_it_does(tmp_path: Path) -> None:
     assert said[5] == (True, f"no news for 3 s: is recorder pid {os.getpid()} stopped?")
     assert [news for news, _ in said[5:]] == [True, False, True, False, True], "told anew each second"
     assert said[-1][1].startswith("no news for 5 s")
+    assert live.snapshot(None, MINUTE, 60).status.trouble == "silent"
     assert live.snapshot(None, MINUTE, 60).status.is_recording
     for batch in appends[20:]:
         writer.append(batch)

@@ -46,8 +46,20 @@ def view_words(snapshot: Snapshot, *, is_following: bool, is_live: bool, speed: 
     if speed is not None:
         return f" {glyphs.play} {speed:g}{glyphs.times} behind by {duration(behind_s)} ", "play"
     if is_following:
-        return (f" {glyphs.record} LIVE ", "live") if is_live else (f" {glyphs.pause} END ", "paused")
+        return _newest_words(snapshot, is_live=is_live, glyphs=glyphs)
     return f" {glyphs.pause} PAUSED behind by {duration(behind_s)} ", "paused"
+
+
+def _newest_words(snapshot: Snapshot, *, is_live: bool, glyphs: Glyphs) -> Span:
+    """What the newest moment is: now, the last that was heard, or the end."""
+    when = Stamps(snapshot.start_ns, snapshot.at_ns, snapshot.wall_ns).time(snapshot.end_ns)
+    if snapshot.status.trouble == "gone":
+        return f" {glyphs.pause} RECORDER GONE {when} ", "paused"
+    if not is_live:
+        return f" {glyphs.pause} ENDED {when} ", "paused"
+    if snapshot.status.trouble == "silent":
+        return f" {glyphs.pause} NO NEWS SINCE {when} ", "paused"
+    return f" {glyphs.record} LIVE ", "live"
 
 
 def status_line(snapshot: Snapshot, view: Span, cells: int, glyphs: Glyphs) -> Line:
