@@ -28,10 +28,10 @@ _WAITING = re.compile(
 _DONE = re.compile(r"\b(?:finished|done|completed?|succeeded|acquired|processed|executed)\b", re.IGNORECASE)
 _MESSAGE = re.compile(r"\b(?:msg|message|event)=(?:\"((?:[^\"\\]|\\.)*)\"|(\S+))")
 _SETTINGS = re.compile(r"(?:Config|Configuration|Settings|Options|Args|Arguments|Params|Parameters|Namespace|Policy)\(")
-_SETTINGS_HEAD = re.compile(
-    r"\b(?:args|arguments|config|configuration|settings|options|parameters|flags|env|environment|defaults)\s?:\s",
-    re.IGNORECASE,
-)
+_SETTINGS_WORDS: Final = frozenset(
+    ("args", "arguments", "config", "configuration", "settings", "options", "parameters", "flags", "env", "environment",
+     "defaults")
+)  # fmt: skip
 _SQL = re.compile(
     r"\b(?:SELECT\b.{1,4000}?\bFROM|UPDATE\s+\S{1,200}\s+SET|DELETE\s+FROM|INSERT\s+INTO|SET\s+\w{1,80}\s*(?:=|TO))\b"
 )
@@ -43,6 +43,14 @@ def is_waiting(message: str) -> bool:
     return _WAITING.search(message) is not None and _DONE.search(message) is None
 
 
+def has_generic(stages: list[tuple[str, float]]) -> bool:
+    """Whether only the message tells what one of the stages is."""
+    for name, _ in stages:  # noqa: SIM110 - this runs for every record; a generator doubles its cost
+        if name in GENERIC:
+            return True
+    return False
+
+
 def message_of(text: str) -> str:
     """The message of a line of ``key=value`` pairs: under its key, else the words before the first pair."""
     found = _MESSAGE.search(text)
@@ -51,15 +59,19 @@ def message_of(text: str) -> str:
 
 def own_text(text: str) -> str:
     """The line without what it only quotes: settings in brackets or behind ``config:``, SQL."""
-    if "(" in text:
+    if "s(" in text or "g(" in text or "n(" in text or "e(" in text or "y(" in text:
         text = _without_settings(text)
     if " SET " in text or " FROM " in text or " INTO " in text:
         found = _SQL.search(text)
         if found and text.count('"', 0, found.start()) % 2 == 0:
             text = text[: found.start()]
-    first = text.find("=")
-    head = _SETTINGS_HEAD.search(text, 0, first + 1) if first > 0 else None
-    return text[: head.start()] if head else text
+    equals = text.find("=")
+    colon = text.rfind(": ", 0, equals) if equals > 0 else -1
+    if colon > 0 and text.find(" ", colon + 2, equals) < 0:
+        word = text[:colon].rstrip().rpartition(" ")[2]
+        if word.lower() in _SETTINGS_WORDS:
+            return text[:colon]
+    return text
 
 
 def _without_settings(text: str) -> str:

@@ -97,7 +97,7 @@ def read_json(
         if draft.stages:
             reading.rule = "json"
             draft.stages = [stage for stage in draft.stages if not keys.is_statistic(stage[0])]
-            if any(name in context.GENERIC for name, _ in draft.stages) and any(
+            if context.has_generic(draft.stages) and any(
                 context.is_waiting(text) for k in MESSAGE_KEYS if isinstance(text := value.get(k), str)
             ):
                 draft.stages = [stage for stage in draft.stages if stage[0] not in context.GENERIC]

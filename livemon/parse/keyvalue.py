@@ -120,7 +120,7 @@ def finish_pairs(draft: Draft, reading: Reading, text: str) -> bool:
     if is_progress(text):
         reading.remark = "a progress line, not a sample of a finished unit"
         return True
-    if any(name in context.GENERIC for name, _ in draft.stages) and context.is_waiting(context.message_of(text)):
+    if context.has_generic(draft.stages) and context.is_waiting(context.message_of(text)):
         draft.stages = [s for s in draft.stages if s[0] not in context.GENERIC]
         reading.remark = "" if draft.stages else "the message says that it waits: a plan, not a measurement"
     if "query_type=" in text or "range_type=" in text:

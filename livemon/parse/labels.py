@@ -22,16 +22,16 @@ SEARCHED_CHARS: Final = 16_384
 _VALUE = re.compile(
     r"(?<![\w.,\-+#/@%~$<>])(?<!\d:)"
     r"(\+?(?:\d+(?:\.\d+)?(?:d|h|m|s|ms)[ \t]?){2,8}(?![\w/])"
-    rf"|[+\-]?[\d.][\d.,_\-]*(?:[eE][+\-]?\d+)?[ \t]?{units.UNIT}(?![\w/%²]|-[a-z]))"
+    rf"|[+\-]?[\d.][\d.,_\-]*(?:[eE][+\-]?\d+)?[ \t]?{units.UNIT}(?![\w/%²]))"
 )
 _UNIT_IN_LABEL = re.compile(
-    rf"([A-Za-z][^:=|,;(){{}}\[\]\t\"]{{0,80}}?)([ ]?)\(({units.UNIT})\)"
+    rf"([A-Za-z][^:=|,;(){{}}\[\]\t\"]{{0,80}}?)[ ]?\(({units.UNIT})\)"
     rf"(?:[ ]{{0,40}}[:=][ ]{{0,60}}|[ ]{{1,40}})({units.NUMBER})(?![\w.%/])"
 )
 _OF_TIME = re.compile(r"(?:time|duration|latency|elapsed|wait|delay)$", re.IGNORECASE)
 """What seconds follow without a space; elsewhere the ``(s)`` is a plural: ``port(s): 8080``."""
 _UNIT_IN_KEY = re.compile(
-    r"(?<![\w.?&\-/])([A-Za-z]\w{0,60}_(?:ms|us|ns|s|sec|secs|seconds|msec|usec))"
+    r"(?<![\w.])([A-Za-z]\w{0,60}_(?:ms|us|ns|s|sec|secs|seconds|msec|usec))"
     rf"[ ]{{0,8}}[:=][ ]{{0,40}}({units.NUMBER})(?![\w.%/])"
 )
 _COLON = re.compile(r"(?<![<>!=~])[:=]\s{0,60}$")
@@ -39,6 +39,8 @@ _COLON = re.compile(r"(?<![<>!=~])[:=]\s{0,60}$")
 _VERB = re.compile(r"(?:^|[\s(])(took|takes|taking|in|is|executed for|ran for|lasted|done in|finished in)\s?\(?$")
 _IN_QUERY = re.compile(r"(?:[?&]|(?:^|\s)--?)[^\s=]{0,200}=$")
 """``/search?step=15s``, ``--timeout=5s``: part of an address, or of a command."""
+_IN_ADDRESS: Final = ("?", "&", "-", "/")
+"""What stands before a key there."""
 _WILL_BE = re.compile(
     r"^\W*[A-Za-z]{4,}ing\b(?!.*\b(?:done|finished|completed?|ended|succeeded|ready)\b)", re.IGNORECASE
 )
@@ -70,15 +72,14 @@ _ARGUMENTS = re.compile(r"(?<=\w) ?\([^()]{0,300}\)")
 _EDGES: Final = " \t-–—*>.:=([`'\""
 _RATE_AFTER = re.compile(
     r"\s?(?:per\b|/|at \d|ago\b|left\b|\(\+|remaining\b|(?:timeout|interval|window|period|delay|slice)s?\b"
-    r"|exceeded\b|old\b|apart\b|of\b|[-–—] ?[\d.]|±|\.\.|(?:-{1,2}|=)>\s?\d|→)"
+    r"|exceeded\b|old\b|apart\b|of\b|-[a-z]|[-–—] ?[\d.]|±|\.\.|(?:-{1,2}|=)>\s?\d|→)"
 )
 """What follows a rate, a plan, a length (``3 s of audio``), a range or a change (``3 s -> 2 s``)."""
 _DECADE = re.compile(r"(?:1[89]|20)\d0s")
 _PLANNED = re.compile(
     r"\b(?:scheduling|retry\w*|restart\w*|sleep\w*|wait(?:ing)? for|will|would|expir\w*|next|again|reconnect\w*"
     r"|back-?off|timeout|timed out|deadline|interval|window|limit|budget|target|expected|estimated|remaining|every"
-    r"|scheduled$|^no|ETA|billed|uptime|renewal|length|max(?:imum)? allowed|^defaults?|should|shall|must"
-    r"|may|might|could)\b",
+    r"|scheduled$|^no|ETA|billed|uptime|renewal|length|max(?:imum)? allowed|^defaults?|should)\b",
     re.IGNORECASE,
 )
 _MESSAGE = re.compile(r"\b(?:msg|message)=\"((?:[^\"\\]|\\.)*)\"")
@@ -98,7 +99,6 @@ def read_labels(text: str, reading: Reading) -> bool:
     """Read the durations that prose names; false if there is none."""
     text = text[:SEARCHED_CHARS]
     whole = text
-    text = own_text(text)
     message = _MESSAGE.search(text)
     if message:
         text = message[1].replace('\\"', '"')
@@ -107,16 +107,17 @@ def read_labels(text: str, reading: Reading) -> bool:
         reading.remark = "a progress line, not a sample of a finished unit"
         return True
     draft = Draft("labels")
+    before = len(reading.problems)
     skipped = ""
     spans: list[tuple[int, int]] = []
     behind = 0
     for match in _UNIT_IN_LABEL.finditer(text):
-        spans.append(match.span(4))
-        if match[3] == "s" and not match[2] and not _OF_TIME.search(match[1]):
+        spans.append(match.span(3))
+        if match[2] == "s" and text[match.start(2) - 2] != " " and not _OF_TIME.search(match[1]):
             continue
-        skipped = _take(_name(match[1], draft), match[4] + match[3], draft, reading) or skipped
+        skipped = _take(_name(match[1], draft), match[3] + match[2], draft, reading) or skipped
     for match in _UNIT_IN_KEY.finditer(text):
-        suffix = keys.unit_suffix(match[1])
+        suffix = keys.unit_suffix(match[1]) if text[match.start() - 1 : match.start()] not in _IN_ADDRESS else None
         if suffix is not None and keys.is_measured(match[1]):
             spans.append(match.span(2))
             skipped = _take(suffix[0], match[2] + suffix[1], draft, reading) or skipped
@@ -140,6 +141,10 @@ def read_labels(text: str, reading: Reading) -> bool:
         if skipped:
             reading.rule = "labels"
         return bool(skipped)
+    own = own_text(text)
+    if own != text:
+        del reading.problems[before:]
+        return read_labels(own, reading)
     reading.rule = "labels"
     if draft.stages:
         draft.unit = id_in_text(whole) or draft.unit
@@ -187,7 +192,7 @@ def _named(text: str, match: re.Match[str], named_from: int, draft: Draft) -> tu
         words = _clause(clause)
         if _PLANNED.search(words) or (verb[1] == "in" and _WILL_BE.match(words)):
             return "", True
-        if verb[1] == "in" and _SO_MANY.fullmatch(_prose_clause(clause)):
+        if verb[1] == "in" and _counts(clause):
             return "", False
         named_route = _ROUTE_AT_END.search(clause)
         return named_route[1] if named_route else _name(clause, draft, is_prose=True), False
@@ -208,6 +213,12 @@ def _named(text: str, match: re.Match[str], named_from: int, draft: Draft) -> tu
     if alone and match.end() >= len(text.rstrip()):
         return alone[1].strip(), False
     return "", False
+
+
+def _counts(clause: str) -> bool:
+    """Whether a clause is a number and a noun."""
+    words = clause.rsplit(None, 2)
+    return len(words) > 1 and words[-2][-1].isdigit() and _SO_MANY.fullmatch(_prose_clause(clause)) is not None
 
 
 def _is_range(text: str) -> bool:

@@ -83,7 +83,7 @@ class Rules:
     def _read_known(self, text: str, reading: Reading) -> None:
         """Everything but the user's patterns, which say what they want themselves."""
         start = text.find('{"') if '{"' in text else text.find('{ "')
-        if start == 1 and text[0] == "[":
+        if 0 < start < 8 and text[:start].strip() == "[":
             reading.remark = "a JSON array, not one record on a line"
             return
         if start >= 0 and (self._allows("json") or self._only == "otlp") and not _has_tag(text, start):

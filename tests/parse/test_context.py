@@ -88,6 +88,22 @@ def test_a_tag_and_a_declared_unit_say_that_it_is_a_duration() -> None:
         "Configured latency: 5 ms",
         "id: 5s",
         "LOG:  statement: SELECT a FROM t WHERE b AND took: 3 ms",
+        "wait for the handshake (defaults to 60s).",
+        "transcripts of short (less than 60 seconds) audio",
+        "not obtained (usually within 30 seconds)",
+        "reduce the timeout (from 5s)",
+        "use 60s here (instead of 250ms)",
+        "the precision, which is 0.01 secs here",
+        "styles last seen in the 1990s",
+        "- avg. handshake time: 5.5 ms",
+        "environment: 40 s --> 20 s",
+        "buffered: 3 s of audio",
+        "Aggregate logs in 30s intervals.",
+        "You should be redirected in 3 seconds.",
+        "GET /x?elapsed_ms=5&took=3ms HTTP/1.1",
+        "took=5ms-ish",
+        "key==5ms",
+        "V\ufffdM\ufffd=6s",
     ],
 )
 def test_prose_that_names_no_measurement(line: str) -> None:
@@ -106,6 +122,14 @@ def test_prose_that_names_no_measurement(line: str) -> None:
 )
 def test_prose_beside_it_that_does(line: str, expected: dict[str, float]) -> None:
     assert stages(line, LABELS) == expected
+
+
+def test_a_json_array_is_no_record_and_its_elements_on_lines_of_their_own_are() -> None:
+    assert stages('[{"took_ms":7}]') == {}
+    assert stages('[ {"took_ms":7},') == {}
+    assert stages('{"took_ms":7},') == {"took": 7.0}
+    assert stages('[INFO] {"took_ms":7}') == {"took": 7.0}
+    assert stages('{"textPayload":"took=7ms"}') == {"took": 7.0}
 
 
 def test_every_message_that_waits_has_a_mark_that_the_fast_way_looks_for() -> None:
