@@ -225,4 +225,6 @@ class GradualView(SessionView):
 
 
 def _unjudged_row(row: StageRow) -> StageRow:
-    return replace(row, state="silent" if row.state == "silent" else "unjudged", reference_ms=None)
+    return replace(
+        row, state="silent" if row.state == "silent" else "unjudged", reference_ms=None, reference_high_ms=None
+    )

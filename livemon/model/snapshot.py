@@ -72,7 +72,9 @@ class StageRow:
     series: Series
     """Durations in ms."""
     reference_ms: float | None = None
-    """Median in the healthy state; ``None`` while it is not known (sparklines are drawn against it)."""
+    """Usual duration in the healthy state; ``None`` while it is not known (sparklines are drawn against it)."""
+    reference_high_ms: float | None = None
+    """The same of the highest duration in a second: what is usual for a cell that shows the maximum of many units."""
 
 
 @dataclass(frozen=True, slots=True)

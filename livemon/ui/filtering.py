@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from livemon.model.snapshot import LogLine, StageRow, ThreadRow
@@ -31,6 +32,25 @@ NUMBER_FIELDS = {"cpu", "wait", "ipc", "cyc", "unit_ms", "mig", "eff", "tid", "p
 _FIGURES = {"cpu": "cpu_percent", "wait": "wait_percent", "ipc": "ipc", "cyc": "cycles_per_ns", "unit_ms": "cpu_ms_per_unit",
             "mig": "migrations_per_s", "core": "last_cpu"}  # fmt: skip
 
+THREAD_FIELDS = {
+    "",
+    "name",
+    "thread",
+    "process",
+    "proc",
+    "role",
+    "class",
+    "state",
+    "policy",
+    "eff",
+    "tid",
+    "pid",
+    *_FIGURES,
+}
+"""Fields that threads have; a term on any other says nothing about them."""
+STAGE_FIELDS = {"", "stage", "label", "role", "state", "median", "p50", "p99", "last", "n", "share"}
+"""The same of stages."""
+
 
 class FilterError(ValueError):
     """The filter can't be understood; the message says which word and why."""
@@ -55,6 +75,11 @@ class Filter:
 
     terms: tuple[Term, ...] = ()
     text: str = ""
+
+    def words_on(self, fields: AbstractSet[str]) -> str:
+        """The part of the filter that says something about rows with these fields, as it was typed."""
+        typed = zip(self.text.split(), self.terms, strict=True)
+        return " ".join(word for word, term in typed if term.field in fields)
 
     def keeps_thread(self, row: ThreadRow) -> bool:
         """Whether a thread is shown; terms on fields that threads don't have say nothing about it."""

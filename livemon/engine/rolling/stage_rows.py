@@ -49,7 +49,7 @@ def stage_rows(
     at_ns: int,
     criteria: Criteria,
     findings: Sequence[Finding],
-    references: dict[tuple[str | None, str], float],
+    references: References,
 ) -> tuple[StageRow, ...]:
     """Rows of every stage that had a record in the window.
 
@@ -76,7 +76,7 @@ def stage_rows(
         is_warming = sum(ring.units for ring in members) < WARMUP_UNITS
         for stage, role in sorted(roles.items(), key=lambda item: _ORDER.get(item[1], 0)):
             w = windows[stage]
-            reference = references.get((class_key, stage))
+            reference, reference_high = references.get((class_key, stage), (None, None))
             p50, p99 = w.quantiles()
             state: State = "ok"
             if (class_key, stage) in over:
@@ -101,21 +101,25 @@ def stage_rows(
                     state=state,
                     series=grid.series(optional(w.low), optional(w.high)),
                     reference_ms=reference,
+                    reference_high_ms=reference_high,
                 )
             )
     return tuple(rows)
 
 
-def references_ms(
-    rings: Sequence[StageRing], at_ns: int, episodes: Sequence[tuple[int, int | None]]
-) -> dict[tuple[str | None, str], float]:
-    """Usual duration by class and stage: median of the seconds' means in the ten minutes before, episodes left out."""
-    found: dict[tuple[str | None, str], float] = {}
+References = dict[tuple[str | None, str], tuple[float, float]]
+"""Usual duration and usual highest duration of a second in ms, by class and stage."""
+
+
+def references_ms(rings: Sequence[StageRing], at_ns: int, episodes: Sequence[tuple[int, int | None]]) -> References:
+    """Medians of the seconds' means and maxima in the ten minutes before, episodes left out."""
+    found: References = {}
     for ring in rings:
-        begins, means = [], []
+        begins, means, highs = [], [], []
         for begin_ns, cell in ring.cells(at_ns - REFERENCE_NS, at_ns, SECOND)[1]:
             begins.append(begin_ns)
             means.append(cell.mean_ms())
+            highs.append(cell.high)
         if not means:
             continue
         begin = np.array(begins)
@@ -124,7 +128,10 @@ def references_ms(
             keep &= (begin >= (at_ns if end is None else end)) | (begin + SECOND <= start)
         if keep.sum() >= 5:
             middle = np.median(np.array(means)[keep], axis=0).tolist()
-            found |= {(ring.class_key, stage): middle[k] for k, stage in enumerate(ring.stages)}
+            high = np.median(np.array(highs)[keep], axis=0).tolist()
+            found |= {
+                (ring.class_key, stage): (middle[k], max(middle[k], high[k])) for k, stage in enumerate(ring.stages)
+            }
     return found
 
 

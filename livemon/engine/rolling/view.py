@@ -54,7 +54,7 @@ class RollingView:
         self.book = ThreadBook()
         self._watched = Watched()
         self.log = StateLog(facts)
-        self._references: tuple[object, dict[tuple[str | None, str], float]] = (None, {})
+        self._references: tuple[object, stages.References] = (None, {})
 
     def update(self, samples: Samples) -> None:
         """Take the next samples, in arrival order."""
@@ -109,9 +109,7 @@ class RollingView:
         references = self._references_ms(rings, at_ns, findings)
         return stages.stage_rows(rings, grid, at_ns - span_ns, at_ns, self._criteria, findings, references)
 
-    def _references_ms(
-        self, rings: Sequence[StageRing], at_ns: int, findings: Sequence[Finding]
-    ) -> dict[tuple[str | None, str], float]:
+    def _references_ms(self, rings: Sequence[StageRing], at_ns: int, findings: Sequence[Finding]) -> stages.References:
         """Usual durations; they move slowly, so they are computed for whole steps of time and remembered."""
         episodes = tuple((f.start_ns, f.end_ns) for f in findings if isinstance(f, HostSlowTransient))
         step = at_ns // _REFERENCE_STEP_NS * _REFERENCE_STEP_NS - 1

@@ -25,7 +25,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("share", "share", 5, ">", 2, about="share of the class's total time in the window"),
     Column("n", "n", 6, ">", 8, from_width=130, about="units in the window"),
     Column("budget", "of budget", 9, "<", 5, stretch=1, most=16, about="median against the budget: the bar is full at the budget, then the factor"),
-    Column("spark", "", 6, "<", 6, stretch=4, about="durations over time, each cell's maximum"),
+    Column("spark", "", 6, "<", 6, stretch=4, about="durations over time, each cell's maximum, against what is usual (for a maximum, where many units share a cell)"),
 )  # fmt: skip
 
 _STATES = {"ok": ("ok", "ok"), "over": ("OVER", "crit"), "slow": ("SLOW", "warn"), "unjudged": ("?", "muted")}
@@ -66,7 +66,7 @@ def stage_line(row: StageRow, widths: Widths, scale: Scale, kind: str, glyphs: G
         if position:
             spans.append((" ", "text"))
         if key == "spark":
-            usual = row.reference_ms or row.p50_ms
+            usual = usual_ms(row)
             spans.extend(
                 spark(row.series, cells, scale, glyphs, divide_by=usual if kind == "relative" else None)
                 if usual or kind != "relative"
@@ -95,6 +95,17 @@ def stage_line(row: StageRow, widths: Widths, scale: Scale, kind: str, glyphs: G
                 style = state_style
         spans.append((fit(text, cells, column.align, glyphs.more), style))
     return tuple(spans)
+
+
+MANY = 4
+"""Units in a bucket from which its maximum is measured against usual maxima: it always exceeds the usual duration."""
+
+
+def usual_ms(row: StageRow) -> float | None:
+    """What the bars of a sparkline are drawn against; ``None`` where nothing is known."""
+    buckets = sum(high is not None for high in row.series.high)
+    usual = row.reference_ms or row.p50_ms
+    return row.reference_high_ms or usual if row.n >= MANY * max(buckets, 1) else usual
 
 
 def _budget(row: StageRow, cells: int, glyphs: Glyphs) -> tuple[str, str]:
@@ -133,5 +144,8 @@ def stage_reasons(row: StageRow) -> list[tuple[str, str, str]]:
          "the lines give no total" if row.share is None else "of the class's total"),
         ("budget", milliseconds(row.budget_ms), "no budget applies to this role" if row.budget_ms is None else "ms"),
         ("usual", milliseconds(row.reference_ms),
-         "healthy state not known yet" if row.reference_ms is None else "healthy median, ms"),
+         "healthy state not known yet" if row.reference_ms is None else "in the healthy state, ms"),
+        ("sparkline is against", milliseconds(usual_ms(row)),
+         "the usual maximum of a second, ms: many units share a cell" if usual_ms(row) == row.reference_high_ms is not None
+         else "the usual duration, ms" if row.reference_ms is not None else "the median in the window, ms"),
     ]  # fmt: skip

@@ -4,11 +4,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from livemon.model.snapshot import Figure, ThreadRow
-from livemon.ui.render.glyphs import Glyphs
+from livemon.ui.render.glyphs import BLOCK, Glyphs
 from livemon.ui.render.lane import class_letters, class_style, lane
 from livemon.ui.render.line import Line, Span, clean, fit, width
 from livemon.ui.render.numbers import figure
@@ -53,6 +53,22 @@ class Group:
     key: str
     rows: tuple[ThreadRow, ...]
     is_expanded: bool
+
+
+def columns(groups: Iterable[Group]) -> tuple[Column, ...]:
+    """The columns; where groups are listed the first one has room for their names."""
+    longest = max((width(_group_words(group, BLOCK)) for group in groups), default=0)
+    name = COLUMNS[0]
+    return (replace(name, cells=min(max(longest, name.cells), name.most)), *COLUMNS[1:])
+
+
+def _group_words(group: Group, glyphs: Glyphs, cells: int = 10_000) -> str:
+    """A group's name and how many threads it has; the name is cut first."""
+    sign = glyphs.expanded if group.is_expanded else glyphs.collapsed
+    count = f" ({len(group.rows)})"
+    name = clean(group.key)
+    room = cells - width(sign) - 1 - len(count)
+    return f"{sign} {name if width(name) <= room else fit(name, room, more=glyphs.more)}{count}"
 
 
 def thread_value(row: ThreadRow, key: str) -> Figure:
@@ -156,8 +172,7 @@ def group_line(group: Group, widths: Widths, classes: Sequence[str], glyphs: Gly
         if position:
             spans.append((" ", "text"))
         if key == "name":
-            sign = glyphs.expanded if group.is_expanded else glyphs.collapsed
-            spans.append((fit(f"{sign} {clean(group.key)} ({len(group.rows)})", cells, more=glyphs.more), "bold"))
+            spans.append((fit(_group_words(group, glyphs, cells), cells, more=glyphs.more), "bold"))
         elif key == "lane":
             spans.extend(lane(busiest.lane, cells, classes, glyphs))
         elif key == "spark":

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import ClassVar
 
 from livemon.model.findings import Finding, HostSlowTransient
 from livemon.model.snapshot import Snapshot, StageRow, ViewSource
-from livemon.ui.filtering import Filter
+from livemon.ui.filtering import STAGE_FIELDS, THREAD_FIELDS, Filter
 from livemon.ui.panel import Panel
 from livemon.ui.render import stages as stage_render
 from livemon.ui.render import threads as thread_render
@@ -216,7 +217,7 @@ class OverviewPanels(BaseScreen):
         hidden = self.app.settings.hidden_columns
         widths = choose(stage_render.COLUMNS, cells - MARGIN, hidden)
         titles = {"spark": stage_render.spark_titles(scale, kind)}
-        filter_words = f"  filter: {self.filter.text}" if self.filter.terms else ""
+        filter_words = self._filter_words(STAGE_FIELDS)
         sign = self.glyphs.arrow if self.active == "stages" else " "
         head = f"STAGES {len(stages)}"
         place = self._position(panel, len(stages))
@@ -244,6 +245,11 @@ class OverviewPanels(BaseScreen):
             rows.append(((), ""))
             places.append(("", -1))
 
+    def _filter_words(self, fields: AbstractSet[str]) -> str:
+        """What a panel's rows are filtered by."""
+        words = self.filter.words_on(fields)
+        return f"  filter: {words}" if words else ""
+
     def _position(self, panel: Panel, count: int) -> str:
         return f"{panel.index + 1}/{count}  " if count > panel.height else ""
 
@@ -261,21 +267,22 @@ class OverviewPanels(BaseScreen):
         settings = self.app.settings
         is_uniform = len(snapshot.classes) == 1
         hidden = (*settings.hidden_columns, *(thread_render.CLASS_COLUMNS if is_uniform else ()))
-        widths = choose(thread_render.COLUMNS, cells - MARGIN, hidden)
+        groups = () if settings.group == "none" else [entry.group for entry in entries if entry.group]
+        widths = choose(thread_render.columns(groups), cells - MARGIN, hidden)
         self._thread_widths = widths
         is_wide = cells >= 100
         count = max(count - (1 if is_wide else 0), 0)
         panel.set(keys_of(entries), count)
-        filter_words = f"  filter: {self.filter.text}" if self.filter.terms else ""
+        filter_words = self._filter_words(THREAD_FIELDS)
         sorted_by = (
             f"by {thread_render.TITLES.get(settings.sort, settings.sort)}{' reversed' if self.is_reversed else ''}"
         )
-        groups = "" if settings.group == "none" else f", grouped by {settings.group}"
+        grouped = f", grouped by {settings.group}" if groups else ""
         total = len(snapshot.threads)
         shown = f"{total}" if len(entries) == total else f"{len(entries)} of {total}"
         if is_wide:
             uniform = ", one core class" if is_uniform else ""
-            detail = f"{self._position(panel, len(entries))}{sorted_by}{groups}{uniform}{filter_words}"
+            detail = f"{self._position(panel, len(entries))}{sorted_by}{grouped}{uniform}{filter_words}"
             rows.append(self._title("threads", f"THREADS {shown}", detail, cells))
             places.append(("threads", -1))
         sign = self.glyphs.arrow if self.active == "threads" else " "
