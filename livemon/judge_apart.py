@@ -16,6 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from livemon.judge_stretch import Stretch
 from livemon.model.judgement import Judgement
 from livemon.session.reader import SessionReader
 
@@ -42,12 +43,13 @@ class SecondProcess:
     Args:
         path: The session.
         criteria_toml: Text of the criteria.
+        stretch: Of which to tell; ``None``: of all of it.
     """
 
-    def __init__(self, path: Path, criteria_toml: str) -> None:
+    def __init__(self, path: Path, criteria_toml: str, stretch: Stretch | None = None) -> None:
         root = str(Path(__file__).parent.parent)
         search = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
-        self._order = pickle.dumps((str(path), criteria_toml))
+        self._order = pickle.dumps((str(path), criteria_toml, stretch))
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "livemon.judge_apart"],
             stdin=subprocess.PIPE,
@@ -87,9 +89,9 @@ def main() -> None:
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     from livemon.judge import judge_reader
 
-    path, criteria_toml = pickle.loads(sys.stdin.buffer.read())
+    path, criteria_toml, stretch = pickle.loads(sys.stdin.buffer.read())
     reader = SessionReader(path)
-    half = judge_reader(reader, criteria_toml, kinds=("oversized_finalize",))
+    half = judge_reader(reader, criteria_toml, stretch=stretch, kinds=("oversized_finalize",))
     reader.close()
     sys.stdout.buffer.write(pickle.dumps(half, pickle.HIGHEST_PROTOCOL))
 

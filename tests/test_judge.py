@@ -8,12 +8,16 @@ import pytest
 from livemon import judge as judging
 from livemon import judge_apart
 from livemon.judge import judge
+from livemon.judge_stretch import Stretch
 from livemon.model.criteria import load_criteria
 from livemon.model.criteria_toml import override, write
 from livemon.session.writer import SessionWriter
 from tests.commands.sessions import write_session
-from tests.export.judgements import FACTS
+from tests.export.judgements import FACTS, T0, S
 from tests.export.streams import threads
+
+PART = (T0 + 5 * S, T0 + 12 * S)
+LATER = (T0 + 10_000 * S, T0 + 10_001 * S)
 
 
 @pytest.fixture
@@ -27,8 +31,8 @@ def by_two(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
     started: list[subprocess.Popen[bytes]] = []
 
     class Watched(judge_apart.SecondProcess):
-        def __init__(self, path: Path, criteria_toml: str) -> None:
-            super().__init__(path, criteria_toml)
+        def __init__(self, path: Path, criteria_toml: str, stretch: Stretch | None = None) -> None:
+            super().__init__(path, criteria_toml, stretch)
             started.append(self._process)
 
     monkeypatch.setattr(judge_apart, "LEAST_BYTES", 0)
@@ -41,11 +45,14 @@ def test_two_processes_find_what_one_finds(
     session: Path, by_two: list[subprocess.Popen[bytes]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = write(override(load_criteria(""), "finalize.budget_ms", 3.0))
-    found = [judge(session), judge(session, other)]
-    assert [process.returncode for process in by_two] == [0, 0]
+    found = [judge(session), judge(session, other), judge(session, stretch=PART), judge(session, stretch=LATER)]
+    assert [process.returncode for process in by_two] == [0, 0, 0, 0]
     monkeypatch.setattr(judge_apart, "LEAST_BYTES", 1 << 40)
-    assert [judge(session), judge(session, other)] == found
-    assert len(by_two) == 2
+    one = [judge(session), judge(session, other), judge(session, stretch=PART), judge(session, stretch=LATER)]
+    assert one == found
+    assert len(by_two) == 4
+    assert 0 < found[2].records < found[0].records
+    assert found[3].records == 0
     assert found[0].findings
     assert found[0] != found[1]
 

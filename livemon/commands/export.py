@@ -6,14 +6,21 @@ import argparse
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from livemon.commands.time_range import Stretch, add_range_arguments, stretch_of
 from livemon.export.files import check_output, whole_file
 from livemon.export.plots import ClassedSample
 from livemon.model.clock import SystemClock
 from livemon.model.criteria import load_criteria
 from livemon.model.errors import EXIT_OK, UsageError
 from livemon.model.judgement import Judgement
+from livemon.model.samples import ClockAnchor, Sample
+
+if TYPE_CHECKING:
+    from livemon.session.reader import SessionReader
 
 Samples = Callable[[], Iterable[ClassedSample]]
 TABLE_FORMATS = ("parquet", "csv")
@@ -38,10 +45,12 @@ def prepare_parser(parser: argparse.ArgumentParser) -> None:
         help="the file; for tables a folder, or NAME.csv (NAME.parquet) for the timings with the others beside it",
     )
     parser.add_argument("--criteria", metavar="FILE", help="judge by this criteria file, not by the recorded one")
+    add_range_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Write the export."""
+    from livemon.judge import load_criteria_text
     from livemon.session.store import resolve_session
 
     path = str(resolve_session(args.session))
@@ -57,9 +66,11 @@ def run(args: argparse.Namespace) -> int:
             require_pyarrow()
     else:
         check_output(args.output)
+    criteria_toml = None if args.criteria is None else load_criteria_text(args.criteria)
+    stretch = stretch_of(path, args.from_, args.until, criteria_toml)
     if args.to == "jsonl":
-        return _export_jsonl(path, args.output)
-    judgement = _judge(path, args.criteria)
+        return _export_jsonl(path, args.output, stretch)
+    judgement = _judge(path, criteria_toml, stretch)
     done = _WRITERS[args.to](judgement, lambda: classed(judgement), args.output)
     print(f"livemon export: wrote {args.output}: {done}", file=sys.stderr)
     return EXIT_OK
@@ -80,26 +91,27 @@ def check_tables(path: str, form: str) -> None:
         raise UsageError(f"there is no folder {goal.parent} to make {goal.name} in", "create it first")
 
 
-def _judge(path: str, criteria_path: str | None) -> Judgement:
-    from livemon.judge import judge, load_criteria_text
+def _judge(path: str, criteria_toml: str | None, stretch: Stretch | None) -> Judgement:
+    from livemon.judge import judge
 
-    text = None if criteria_path is None else load_criteria_text(criteria_path)
     progress = Progress("judging")
-    judgement = judge(path, text, progress=progress)
+    judgement = judge(path, criteria_toml, stretch=stretch, progress=progress)
     progress.finish()
     return judgement
 
 
 def classed(judgement: Judgement) -> Iterator[ClassedSample]:
     """The session's samples from the start, timing records with their class."""
-    from livemon.judge import classed_samples
+    from livemon.judge import classed_samples, stretch_told
     from livemon.session.reader import SessionReader
 
     reader = SessionReader(judgement.path)
     progress = Progress("reading")
     span_ns = max((judgement.end_ns or 0) - (judgement.start_ns or 0), 1)
     try:
-        for number, (sample, class_key) in enumerate(classed_samples(reader, load_criteria(judgement.criteria_toml))):
+        criteria = load_criteria(judgement.criteria_toml)
+        found = classed_samples(reader, criteria, stretch_told(judgement))
+        for number, (sample, class_key) in enumerate(found):
             if number % 10_000 == 0:
                 progress((sample.arrival_ns - (judgement.start_ns or 0)) / span_ns)
             yield sample, class_key
@@ -132,7 +144,7 @@ class Progress:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
-def _export_jsonl(path: str, output: str) -> int:
+def _export_jsonl(path: str, output: str, stretch: Stretch | None) -> int:
     from livemon.session.jsonl import LineWriter, facts_to_line
     from livemon.session.reader import SessionReader
 
@@ -142,13 +154,28 @@ def _export_jsonl(path: str, output: str) -> int:
             writer = LineWriter()
             file.write(facts_to_line(reader.facts) + "\n")
             count = 1
-            while samples := reader.read_new(8192):
+            for samples in _all_samples(reader, stretch):
                 file.writelines(f"{line}\n" for line in writer.lines(samples))
                 count += len(samples)
     finally:
         reader.close()
     print(f"livemon export: wrote {output}: {count:,} lines", file=sys.stderr)
     return EXIT_OK
+
+
+def _all_samples(reader: SessionReader, stretch: Stretch | None) -> Iterator[list[Sample]]:
+    """Every sample in batches; of a stretch, first what must be known of before, the wall clock with it."""
+    from livemon.judge import before_stretch
+
+    first, last = stretch or (-1 << 63, 1 << 63)
+    if stretch is not None:
+        known = before_stretch(reader, first)
+        anchors = [pair for pair in reader.anchors() if pair[0] <= first][-1:]
+        # Told anew where the stretch begins: else the session would begin where a thread was first seen.
+        at_ns = max((sample.arrival_ns for sample in known), default=first)
+        yield [*(ClockAnchor(at_ns, *pair) for pair in anchors), *(replace(s, arrival_ns=at_ns) for s in known)]
+    while samples := reader.read_new(8192):
+        yield samples if stretch is None else [s for s in samples if first <= s.arrival_ns <= last]
 
 
 def _perfetto(judgement: Judgement, samples: Samples, output: str) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 
+from livemon.commands.time_range import add_range_arguments, stretch_of
 from livemon.export.document import Block, Blocks
 from livemon.export.failing import KINDS, failures, parse_fail_on
 from livemon.export.files import check_output, write_text
@@ -40,6 +41,7 @@ def prepare_parser(parser: argparse.ArgumentParser) -> None:
         default="wall",
         help="times as unix time (default, where known), seconds of the session's own clock, or from its start",
     )
+    add_range_arguments(parser)
     parser.add_argument(
         "--fail-on",
         action="append",
@@ -66,7 +68,8 @@ def run(args: argparse.Namespace) -> int:
     paths = [str(resolve_session(text)) for text in args.sessions]
     if args.sweep is not None:
         return _sweep(paths, criteria_toml, args)
-    judgements = [judge(path, criteria_toml) for path in paths]
+    stretches = [stretch_of(path, args.from_, args.until, criteria_toml) for path in paths]
+    judgements = [judge(path, criteria_toml, stretch=part) for path, part in zip(paths, stretches, strict=True)]
     _print(judgements, args)
     for judgement in judgements:
         if nothing := nothing_read(judgement):
@@ -123,13 +126,13 @@ def _write_html(judgements: Sequence[Judgement], clock: ClockName, path: str) ->
 
 def _plots(judgement: Judgement) -> Plots:
     """The series of the drawings: a second pass over the session, with the judgement's own criteria."""
-    from livemon.judge import classed_samples
+    from livemon.judge import classed_samples, stretch_told
     from livemon.session.reader import SessionReader
 
     builder = PlotBuilder(judgement.start_ns or 0, judgement.end_ns or 0, judgement.facts.topology)
     reader = SessionReader(judgement.path)
     try:
-        builder.add(classed_samples(reader, load_criteria(judgement.criteria_toml)))
+        builder.add(classed_samples(reader, load_criteria(judgement.criteria_toml), stretch_told(judgement)))
     finally:
         reader.close()
     return builder.plots()
@@ -145,6 +148,8 @@ def _sweep(paths: Sequence[str], criteria_toml: str | None, args: argparse.Names
         raise UsageError(f"--sweep takes one session, not {len(paths)}")
     if args.html is not None or args.markdown:
         raise UsageError("--sweep prints text or --json")
+    if args.from_ is not None or args.until is not None:
+        raise UsageError("--sweep is of a whole session: no --from and --until")
     key, values = parse_sweep(args.sweep)
     if criteria_toml is None:
         reader = SessionReader(paths[0])

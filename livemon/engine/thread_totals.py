@@ -70,6 +70,14 @@ class ThreadTotals:
         if gone.index in self._infos:
             self._ended_ns[gone.index] = gone.arrival_ns
 
+    def begin_anew(self) -> None:
+        """What was done so far does not count; readings stay, so that what comes next is told whole."""
+        self._sums, self._classes = _Sums(), []
+        self._deltas.resets = self._deltas.ignored = 0
+        for thread in self._ended_ns:
+            del self._infos[thread], self._found_ns[thread]
+        self._ended_ns.clear()
+
     def update(self, ticks: Sequence[ThreadTick]) -> None:
         """Take ticks between which no thread ended."""
         run = self._deltas.update_run(ticks)

@@ -48,8 +48,13 @@ class Totals:
         self, criteria: Criteria, facts: SessionFacts | None = None, classifier: Classifier | None = None
     ) -> None:
         self._classifier = classifier or Classifier(criteria)
-        self._stages = StageTotals()
         self._threads = ThreadTotals(CoreClasses(criteria, facts or SessionFacts()))
+        self._anchors: list[tuple[int, int]] = []
+        self._newest_anchor: tuple[int, int] | None = None
+        self._clear()
+
+    def _clear(self) -> None:
+        self._stages = StageTotals()
         self._records = 0
         self._counted_records = 0
         self._counted_lines = 0
@@ -57,8 +62,6 @@ class Totals:
         self._gaps: list[Gap] = []
         self._losses: dict[tuple[str, str, str], int] = {}
         self._marks: list[tuple[int, str]] = []
-        self._anchors: list[tuple[int, int]] = []
-        self._newest_anchor: tuple[int, int] | None = None
         self._notes: dict[str, int] = {}
         self._unlisted = 0
         self.start_ns: int | None = None
@@ -105,6 +108,11 @@ class Totals:
         self._threads.update(ticks)
         self._records += len(records)
         self._stages.take(self._classifier.update(records) if classed is None else classed)
+
+    def begin_anew(self) -> None:
+        """Figures count from here on; what must be known of before (threads, clocks, classes) stays known."""
+        self._clear()
+        self._threads.begin_anew()
 
     def finish(self, classed: Sequence[Classified] | None = None) -> None:
         """The stream has ended: records that waited for a class get the best one known."""

@@ -87,6 +87,12 @@ def _session_facts(judgement: Judgement, times: SessionTimes) -> Iterator[tuple[
     facts = judgement.facts
     start = times.date_text(judgement.start_ns)
     yield "Start", f"{start}, for {duration_s(_duration_s(judgement))}. {times.explanation}"
+    if judgement.whole_ns is not None:
+        first, last = (times.date_text(t_ns) for t_ns in judgement.whole_ns)
+        yield (
+            "Stretch",
+            f"of a session from {first} to {last}: its figures, and the findings that touch it as all of it tells them",
+        )
     if facts.host:
         yield "Host", facts.host
     if facts.targets:

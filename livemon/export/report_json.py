@@ -50,8 +50,11 @@ def report_json(judgement: Judgement, clock: ClockName = "wall") -> Json:
 
 def session_json(judgement: Judgement, times: SessionTimes) -> Json:
     """The session's facts, gaps, losses and notes."""
-    start_ns, end_ns = judgement.start_ns, judgement.end_ns
-    return {
+    start_ns, end_ns, whole_ns = judgement.start_ns, judgement.end_ns, judgement.whole_ns
+    whole = (
+        {} if whole_ns is None else {"whole": dict(zip(("start", "end"), map(times.seconds, whole_ns), strict=True))}
+    )
+    return whole | {
         "path": judgement.path,
         "start": times.seconds(start_ns),
         "end": times.seconds(end_ns),

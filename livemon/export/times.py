@@ -22,7 +22,7 @@ class SessionTimes:
     def __init__(self, judgement: Judgement, clock: ClockName = "wall") -> None:
         self._mapping = WallMapping(judgement.anchors)
         self._is_unix = judgement.facts.clock == "unix"
-        self._start_ns = judgement.start_ns or 0
+        self._start_ns = (judgement.start_ns or 0) if judgement.whole_ns is None else judgement.whole_ns[0]
         self.asked: ClockName = clock
         self.is_wall = clock == "wall" and (self._is_unix or self._mapping.is_known)
         """Whether the times are unix times."""

@@ -110,3 +110,5 @@ class Judgement:
     """What the reader must know: damage found on opening, what was not measured, guards."""
     blips: int = 0
     """Slow stretches below the threshold of an episode."""
+    whole_ns: tuple[int, int] | None = None
+    """First and last moment of the session where only a stretch of it is told; else ``None``."""
