@@ -42,7 +42,8 @@ _IN_QUERY = re.compile(r"(?:[?&]|(?:^|\s)--?)[^\s=]{0,200}=$")
 _IN_ADDRESS: Final = ("?", "&", "-", "/")
 """What stands before a key there."""
 _WILL_BE = re.compile(
-    r"^\W*[A-Za-z]{4,}ing\b(?!.*\b(?:done|finished|completed?|ended|succeeded|ready)\b)", re.IGNORECASE
+    r"^\W*(?!(?:str|spr|tim)ing)[A-Za-z]{3,}ing\b(?!.*\b(?:done|finished|completed?|ended|succeeded|ready)\b)",
+    re.IGNORECASE,
 )
 """``Shutting down in 10 s``: in so much time, not for so long."""
 _SO_MANY = re.compile(r"\W*\d[\d,.]* [A-Za-z]+")
@@ -87,7 +88,7 @@ _NO_ENDS: Final = frozenset(
     (
         "than", "of", "to", "from", "by", "with", "within", "that", "which", "is", "it", "and", "or", "the", "a", "an",
         "on", "at", "in", "for", "as", "but", "this", "its", "under", "over", "about", "only", "most", "least", "now",
-        "should", "after", "before",
+        "should", "after", "before", "last", "past", "next",
     )
 )  # fmt: skip
 """No name ends so: the number behind it belongs to a sentence."""

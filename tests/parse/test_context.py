@@ -74,6 +74,8 @@ def test_a_tag_and_a_declared_unit_say_that_it_is_a_duration() -> None:
     "line",
     [
         "Shutting down in 10 seconds",
+        "beat: Starting... Waking up in 5.00 seconds.",
+        "[gc][12345] overhead, collecting in the last [1s]",
         "1:M 01 Jan 2024 10:00:00.000 * 7 changes in 300 seconds. Saving...",
         "12345 requests in 30.00s, 17.76GB read",
         "Tomcat started on port(s): 8080 (http)",
