@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from livemon.engine.host_baseline import CLIP, CLIP_ALONE, CLIP_DOWN, FASTER, NAT, WAYS, KindBaseline
+from livemon.engine.host_positions import is_doubtful
 from livemon.engine.host_units import Kind, Units
-from livemon.engine.logbins import Ints, fine_bins, fine_of_ratio, value_of
+from livemon.engine.logbins import FINE, Ints, fine_bins, fine_of_ratio, value_of
 from livemon.engine.unit_sizes import APART
 from livemon.model.criteria import HostSlow
 
@@ -23,6 +25,8 @@ WALL, SIZE = -2, -1
 """Positions of the wall time and the size among a kind's watched columns."""
 MAX_STAGES = 16
 """Stage names that are watched one by one."""
+_LIGHT_UNITS = 40.0
+"""What a mixture's past counts in the kinds of its positions."""
 _PART = 0.35
 """Share of units that a partial slowdown is taken to hit."""
 _MIXED: Evidence32 = np.rint(NAT * np.log((1 - _PART) + _PART * np.exp(np.arange(CLIP_DOWN, CLIP + 1) / NAT))).astype(
@@ -102,10 +106,44 @@ class EvidenceMaker:
             columns = (*kind.host, *kind.device, *kind.cpu)
             self.columns.append(columns)
             made = KindBaseline(len(kind.host), len(columns) + 2)
-            self.baselines.append(made if kind.parent is None else copy.deepcopy(self.baselines[kind.parent]))
+            self.baselines.append(made if kind.parent is None else self._copied(kind))
             for k in kind.host:
                 if kind.names[k] not in self._stages and len(self._stages) < MAX_STAGES:
                     self._stages[kind.names[k]] = len(self._stages)
+
+    def _copied(self, kind: Kind) -> KindBaseline:
+        """The healthy state of the parent, for a kind that goes on with it; light for a position of its cycle."""
+        made = copy.deepcopy(self.baselines[kind.parent or 0])
+        if kind.position is not None:
+            made.move(0, _LIGHT_UNITS)
+        return made
+
+    def renew(self, kinds: Iterable[Kind]) -> None:
+        """Let kinds go on with their parents' healthy states anew."""
+        for kind in kinds:
+            if kind.index < len(self.baselines):
+                self.baselines[kind.index] = self._copied(kind)
+
+    def is_doubtful(self, kind: Kind, kinds: list[Kind], blocks: Iterable[tuple[Block, Ints]]) -> bool:
+        """Whether rows of blocks do not show the cycle (any more) that a kind is a position of."""
+        if kind.position is None:
+            return False
+        parts = {k.index: k.position for k in kinds if k.parent == kind.parent and k.position is not None}
+        parts = {k: at for k, at in parts.items() if at[0] == kind.position[0] and k < len(self.baselines)}
+        if len(parts) < kind.position[0]:
+            return False
+        levels = [0.0] * kind.position[0]
+        for k, (_, at) in parts.items():
+            levels[at] = float(self.baselines[k].median[: self.baselines[k].hosts].mean()) * FINE
+        logs: list[float] = []
+        positions: list[int] = []
+        for block, rows in blocks:
+            for k in parts.keys() & block.kinds.keys():
+                part = block.kinds[k]
+                fine = part.fine[np.isin(part.rows, rows), : self.baselines[k].hosts]
+                logs += (fine.mean(axis=1) * FINE).tolist()
+                positions += [parts[k][1]] * len(fine)
+        return is_doubtful(logs, positions, levels)
 
     def is_ready(self, kind: int) -> bool:
         """Whether a kind's warm-up is over."""

@@ -79,6 +79,11 @@ class EpisodeLife:
         self.findings: dict[str, Finding] = {}
         self._changes: list[FindingChange] = []
 
+    @property
+    def is_calm(self) -> bool:
+        """No episode is open, and the level after the last one is told."""
+        return self.open is None and self._recheck is None
+
     def take_changes(self) -> list[FindingChange]:
         """What changed since the last call."""
         changes, self._changes = self._changes, []
@@ -115,6 +120,18 @@ class EpisodeLife:
         recovery.units, recovery.slow_units = episode.units, episode.slow_units
         self._start(episode, at_ns)
         return recovery
+
+    def is_doubtful(self, onset: Onset, block: Block, row: int) -> bool:
+        """Whether an onset's units may be slow only because the cycle they are told apart by is lost."""
+        kind = self._kinds[int(block.kind_of_row[row])]
+        if kind.position is None:
+            return False
+        told = []
+        for cell in self._learning.recent_cells():
+            for earlier, _ in cell.blocks:
+                upto = row + 1 if earlier is block else len(earlier)
+                told.append((earlier, np.flatnonzero(earlier.start[:upto] >= onset.start)))
+        return self._maker.is_doubtful(kind, self._kinds, told)
 
     def begin_by_threads(self, what: str, start_ns: int, last_ns: int, at_ns: int) -> None:
         """Thread counters have opened an episode; ``last_ns``: the last tick that says so."""

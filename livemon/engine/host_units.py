@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from livemon.engine.classes import label_of
+from livemon.engine.host_positions import Positions
 from livemon.engine.logbins import COARSE_BINS, Floats, Ints, fine_bins
 from livemon.engine.roles import CPU, DEVICE, FINALIZE, HOST, TOTAL, WAIT, role_of
 from livemon.engine.unit_sizes import SizeGroups
@@ -46,10 +47,14 @@ class Kind:
     """Columns that are no part of the unit's size: host work and waiting."""
     sizes: SizeGroups | None = None
     """For lines that name no class: groups of sizes, each a kind of its own."""
+    positions: Positions | None = None
+    """For the same lines: their cycle, whose positions are kinds of their own; it goes before the sizes."""
     groups: dict[tuple[int, int], int] = field(default_factory=dict)
     """(low, high) cuts of a group -> its kind."""
     parent: int | None = None
     """The kind whose healthy state this one goes on with."""
+    position: tuple[int, int] | None = None
+    """(period, position) in the parent's cycle."""
     seen: set[tuple[int, str | None]] = field(default_factory=set)
     seen_before: set[tuple[int, str | None]] = field(default_factory=set)
 
@@ -158,8 +163,10 @@ class UnitIntake:
                 parts=tuple(k for k, role in enumerate(roles) if role in (HOST, FINALIZE, DEVICE, WAIT)),
                 not_size=tuple(k for k, role in enumerate(roles) if role in (HOST, FINALIZE, WAIT)),
             )
-            if label is None and (device or kind.total is not None):
-                kind.sizes = SizeGroups("device" if device else "rest")
+            if label is None:
+                kind.positions = Positions(self._criteria.classes.cycle)
+                if device or kind.total is not None:
+                    kind.sizes = SizeGroups("device" if device else "rest")
             self.kinds.append(kind)
         if len(self._by_key) < 16 * MAX_KINDS:
             self._by_key[key] = kind
@@ -183,6 +190,9 @@ class UnitIntake:
         by_front = self._by_front
         flat: list[int] = []
         values: dict[int, list[float]] = {}
+        ids: dict[int, list[str | None]] = {
+            kind.index: [] for kind in self.kinds if kind.positions is not None and kind.positions.needs_units
+        }
         for number, record in enumerate(records):
             stages = record.stages
             if not stages:
@@ -206,6 +216,8 @@ class UnitIntake:
                     continue
                 kind.seen.add(ident)
             index = kind.index
+            if index in ids:
+                ids[index].append(record.unit)
             if index in values:
                 values[index] += numbers
             else:
@@ -228,9 +240,60 @@ class UnitIntake:
             wall[mine] = np.rint(np.minimum(taken, _MOST_MS) * 1e6).astype(np.int64).sum(axis=1)
         start_column = np.where(start_column >= 0, np.minimum(start_column, end_column), end_column - wall)
         size = np.zeros(n, np.int64)
-        for k in [k for k in columns if self.kinds[k].sizes is not None]:
-            self._by_size(k, columns, kind_column, row_column, size)
+        for k in [k for k in columns if self.kinds[k].label is None]:
+            rest = self._by_position(k, ids[k], columns, kind_column, row_column) if ids.get(k) else True
+            if rest and self.kinds[k].sizes is not None:
+                self._by_size(k, columns, kind_column, row_column, size)
         return Units(end_column, end_column, start_column, wall, kind_column, row_column, size, columns), kept
+
+    def _by_position(self, k: int, ids: list[str | None], columns: dict[int, Floats], kinds: Ints, rows: Ints) -> bool:
+        """Give the units of an unlabelled kind to the kinds of their positions; whether some have none."""
+        kind, block = self.kinds[k], columns[k]
+        positions = kind.positions
+        assert positions is not None
+        number = positions.take(ids, block[:, kind.host].sum(axis=1))
+        mine = np.flatnonzero(kinds == k)
+        for position in np.unique(number[number >= 0]).tolist():
+            sub = self._position(kind, positions, position)
+            if sub is None:
+                continue
+            chosen = number == position
+            columns[sub.index] = block[chosen]
+            kinds[mine[chosen]] = sub.index
+            rows[mine[chosen]] = np.arange(int(chosen.sum()))
+        left = kinds[mine] == k
+        if left.all():
+            return True
+        if left.any():
+            columns[k] = block[left]
+            rows[mine[left]] = np.arange(int(left.sum()))
+            return True
+        del columns[k]
+        return False
+
+    def _position(self, kind: Kind, positions: Positions, position: int) -> Kind | None:
+        """The kind of a position; ``None`` where there are too many kinds."""
+        known = positions.kinds.get((positions.period, position))
+        if known is None:
+            if len(self.kinds) >= MAX_KINDS:
+                return None
+            known = positions.kinds[positions.period, position] = len(self.kinds)
+            self.kinds.append(self._part_of(kind, kind.index, (positions.period, position)))
+        return self.kinds[known]
+
+    def _part_of(self, kind: Kind, parent: int | None, position: tuple[int, int] | None = None) -> Kind:
+        """A kind of some of a kind's units."""
+        return replace(
+            kind,
+            index=len(self.kinds),
+            sizes=None,
+            positions=None,
+            groups={},
+            parent=parent,
+            position=position,
+            seen=set(),
+            seen_before=set(),
+        )
 
     def _by_size(self, k: int, columns: dict[int, Floats], kinds: Ints, rows: Ints, size: Ints) -> None:
         """Give the units of an unlabelled kind to the kinds of their size groups."""
@@ -274,22 +337,31 @@ class UnitIntake:
         groups = kind.sizes
         assert groups is not None
         is_most = groups.share(low, high, *around[0]) >= _MOST_PART
-        sub = replace(
-            kind,
-            index=len(self.kinds),
-            sizes=None,
-            groups={},
-            parent=around[1] if is_most else None,
-            seen=set(),
-            seen_before=set(),
-        )
+        sub = self._part_of(kind, around[1] if is_most else None)
         self.kinds.append(sub)
         kind.groups[low, high] = sub.index
         return sub
 
-    def new_cell(self) -> None:
-        """A second is over: forget old ids, look for groups of sizes."""
+    def new_cell(self, *, may_switch: bool) -> list[int]:
+        """A second is over: forget old ids, look for cycles and groups of sizes.
+
+        Args:
+            may_switch: Whether a cycle may be taken on or given up now.
+
+        Returns:
+            Kinds of positions that mean something else from now on.
+        """
+        anew: list[int] = []
         for kind in self.kinds:
             kind.rotate()
             if kind.sizes is not None:
                 kind.sizes.new_cell()
+            if kind.positions is not None and kind.positions.new_cell(may_switch=may_switch):
+                anew += kind.positions.kinds.values()
+        return anew
+
+    def give_up_positions(self, part: Kind) -> None:
+        """The cycle of which a kind is a position is in doubt."""
+        positions = self.kinds[part.parent or 0].positions
+        if positions is not None:
+            positions.give_up()

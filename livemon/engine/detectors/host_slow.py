@@ -133,7 +133,8 @@ class HostSlowDetector:
             tuple(threads.names), threads.class_names, threads.tells_placement, threads.is_estimated
         )
         self.study.new_cell(at_ns)
-        self._intake.new_cell()
+        anew = self._intake.new_cell(may_switch=self._life.is_calm)
+        self._maker.renew(self._intake.kinds[k] for k in anew)
         if self._life.open is not None:
             self._review(at_ns)
         elif self._life.recheck(at_ns):
@@ -328,7 +329,10 @@ class HostSlowDetector:
         self._is_up = bool(up[-1])
         stop = int(rows.start + len(height))
         at_ns = int(block.arrival[stop - 1])
-        if onset is not None:
+        if onset is not None and self._life.is_doubtful(onset, block, stop - 1):
+            self._intake.give_up_positions(self._intake.kinds[int(block.kind_of_row[stop - 1])])
+            self._onset.clear()
+        elif onset is not None:
             self.blips -= self._is_up
             self._is_up = False
             self._begin_by_units(onset, at_ns, int(block.tau[stop - 1]), block, stop - 1)
