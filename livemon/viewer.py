@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Literal
 
+from livemon.engine.classes import Classifier
 from livemon.engine.engine import Engine
 from livemon.engine.rolling.grid import Grid
 from livemon.engine.rolling.stage_rings import shown_class
@@ -77,6 +78,7 @@ class SessionView:
         self._criteria = criteria if criteria is not None else load_criteria(facts.criteria_toml)
         slow = self._criteria.host_slow
         self._severities = SeverityRules(slowdown=slow.critical_slowdown, recover_by_s=slow.recover_by_s)
+        self._classifier = Classifier(self._criteria)
         self._engine = Engine(self._criteria, facts)
         self._view = RollingView(self._criteria, facts)
         self._revision = 0
@@ -114,11 +116,12 @@ class SessionView:
             self._finish()
 
     def _take(self, samples: Sequence[Sample]) -> None:
-        changes = self._engine.feed(samples)
+        classed = self._classifier.update(samples)
+        changes = self._engine.feed(samples, classed)
         if self.is_live:
             keep_episodes(self._reader, changes)
         before = self._view.log.revision
-        self._view.update(samples)
+        self._view.update(samples, classed)
         self._revision += self._view.log.revision - before
         self._revision += sum(change.change != "updated" for change in changes)
         for sample in samples:
@@ -131,8 +134,9 @@ class SessionView:
     def _finish(self) -> None:
         if not self._is_finished:
             self._is_finished = True
-            self._engine.finish()
-            self._view.finish()
+            classed = self._classifier.finish()
+            self._engine.finish(classed)
+            self._view.finish(classed)
 
     def _watch_silence(self, has_news: bool) -> bool:
         """Take note of how long a recorder that is alive has written nothing; true if that is to be shown anew."""
@@ -248,9 +252,7 @@ class SessionView:
             return held[2]
         start, end = grid.start_ns - _MARGIN_NS, at_ns + _MARGIN_NS
         rings, deltas = ThreadRings(self._view.cores, levels=1, is_bounded=False), TickDeltas()
-        for sample in self._reader.read_range(start, end):
-            if isinstance(sample, ThreadTick):
-                rings.update(deltas.update(sample))
+        rings.take([s for s in self._reader.read_range(start, end) if isinstance(s, ThreadTick)], deltas)
         self._read_back = (start, end, rings)
         return rings
 
@@ -364,7 +366,7 @@ class SessionView:
         self._reader.add_mark(text, self.bounds_ns()[1] if at_ns is None else at_ns, "key")
         if not self.is_live:
             # The recording is over and judged: only the mark itself is new.
-            self._view.update(self._reader.read_new())
+            self._view.update(self._reader.read_new(), ())
             self._revision += 1
 
     def close(self) -> None:

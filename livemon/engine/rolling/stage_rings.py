@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -267,7 +267,7 @@ class StageRings:
         self.left_out = 0
         """Units of further classes that are not shown."""
 
-    def add(self, items: list[Classified]) -> None:
+    def add(self, items: Sequence[Classified]) -> None:
         """Take classified records."""
         for item in items:
             class_key = shown_class(item.class_key)

@@ -9,13 +9,16 @@ oldest blocks beyond its bytes; a coarser level reaches further back.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from livemon.engine.core_classes import CoreClasses
-from livemon.engine.tick_deltas import TickDelta
+from livemon.engine.tick_deltas import TickDelta, TickDeltas, TickRun
+from livemon.model.samples import ThreadTick
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
@@ -167,26 +170,66 @@ class ThreadRings:
         """Newest CPU number by thread index; -1 unknown."""
         return self._last_cpu
 
+    def take(self, ticks: Sequence[ThreadTick], deltas: TickDeltas) -> None:
+        """Take ticks; ``deltas`` has the readings before them."""
+        run = deltas.update_run(ticks)
+        if run is not None:
+            self.update_run(run, [tick.arrival_ns for tick in ticks])
+            return
+        for tick in ticks:
+            self.update(deltas.update(tick))
+
     def update(self, delta: TickDelta) -> None:
         """Take a tick."""
-        self.newest_ns = delta.arrival_ns
-        index = delta.index
-        n = len(index)
-        if n:
+        self.update_run(TickRun(delta, [delta.dt_ns], [0, len(delta.index)]), [delta.arrival_ns])
+
+    def update_run(self, run: TickRun, arrivals_ns: Sequence[int]) -> None:
+        """Take several ticks, as one by one, with the arrival of each."""
+        self.newest_ns = arrivals_ns[-1]
+        index = run.delta.index
+        if len(index):
             self._grow(int(index.max()) + 1)
-            self._last_cpu[index] = np.where(delta.last_cpu >= 0, delta.last_cpu, self._last_cpu[index])
-            self.lacks_cpu[index] = ~delta.cpu_known & self._was_listed[index]
-            self._was_listed[index] = True
-            self.has_delay[index] |= delta.delay_known
-            self.has_where[index] |= delta.last_cpu >= 0
-        if not delta.dt_ns:
-            return
-        rows = np.zeros((ROWS, n), np.float32)
+            self._remember(run.delta)
+        rows = self._rows(run)
+        numbers = index.astype(np.int32)
+        for arrival_ns, dt_ns, (first, stop) in zip(arrivals_ns, run.dt_ns, pairwise(run.edges), strict=True):
+            if not dt_ns:
+                continue
+            whole = stop - first == len(index)
+            mine, what = (numbers, rows) if whole else (numbers[first:stop].copy(), rows[:, first:stop].copy())
+            block: Block | None = Block(arrival_ns - dt_ns, arrival_ns, 1, mine, what)
+            for level in self._levels:
+                if block is None:
+                    break
+                block = level.add(block)
+
+    def _remember(self, delta: TickDelta) -> None:
+        """What the newest reading of each thread told; of a thread that comes several times the last one stays."""
+        index = delta.index
+        seen = delta.last_cpu >= 0
+        self._last_cpu[index[seen]] = delta.last_cpu[seen]
+        self.has_where[index[seen]] = True
+        self.has_delay[index[delta.delay_known]] = True
+        order = np.argsort(index, kind="stable")
+        again = np.zeros(len(index), np.bool_)
+        again[order[1:]] = index[order[1:]] == index[order[:-1]]
+        self.lacks_cpu[index] = ~delta.cpu_known & (self._was_listed[index] | again)
+        self._was_listed[index] = True
+
+    def _rows(self, run: TickRun) -> Floats:
+        """The entries of a run as rows of blocks."""
+        delta, index = run.delta, run.delta.index
+        rows = np.zeros((ROWS, len(index)), np.float32)
+        if not any(run.dt_ns):
+            return rows
         rows[CPU] = delta.cpu_ns
         rows[DELAY] = delta.delay_ns
         rows[HOPS] = delta.hops
         rows[LISTED] = 1.0
-        rows[LOW] = rows[HIGH] = rows[CPU] * (100.0 / delta.dt_ns)
+        to_percent = np.array([100.0 / dt_ns if dt_ns else 0.0 for dt_ns in run.dt_ns], np.float32)
+        rows[LOW] = rows[HIGH] = rows[CPU] * np.repeat(to_percent, np.diff(run.edges))
+        # A first tick has nothing before it: what it says of classes and counters does not count yet.
+        counts = np.repeat(np.array(run.dt_ns) > 0, np.diff(run.edges))
         if delta.classes:
             self.is_exact = True
             for c in delta.classes:
@@ -197,19 +240,12 @@ class ThreadRings:
                 if k is not None:
                     rows[CLASSES + k] += c.cpu_ns
                 self.is_scaled = self.is_scaled or c.is_scaled
-            if n:
-                self.has_counters[index] |= rows[COUNTED] > 0
-        elif self.class_names and n:
+            self.has_counters[index[(rows[COUNTED] > 0) & counts]] = True
+        elif self.class_names and len(index):
             where = self._cores.classes_of(delta.last_cpu)
             for k in range(len(self.class_names)):
                 rows[CLASSES + k] = np.where(where == k, rows[CPU], 0)
-        block: Block | None = Block(
-            delta.arrival_ns - delta.dt_ns, delta.arrival_ns, 1, index.astype(np.int32), rows
-        )  # fmt: skip
-        for level in self._levels:
-            if block is None:
-                break
-            block = level.add(block)
+        return rows
 
     def _class(self, name: str) -> int | None:
         if name not in self.class_names:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from livemon.engine.classes import Classifier
+from livemon.engine.classes import Classified, Classifier
 from livemon.engine.core_classes import CoreClasses
 from livemon.engine.rolling import stage_rows as stages
 from livemon.engine.rolling.grid import Doubles, Grid
@@ -56,26 +56,31 @@ class RollingView:
         self.log = StateLog(facts)
         self._references: tuple[object, stages.References] = (None, {})
 
-    def update(self, samples: Samples) -> None:
-        """Take the next samples, in arrival order."""
+    def update(self, samples: Samples, classed: Sequence[Classified] | None = None) -> None:
+        """Take the next samples, in arrival order; ``classed``: what the caller's classifier makes of them."""
         records: list[TimingRecord] = []
+        ticks: list[ThreadTick] = []
         log = self.log.update
         for sample in samples:
             log(sample)
             if type(sample) is TimingRecord:
                 records.append(sample)
             elif type(sample) is ThreadTick:
-                self.rings.update(self._deltas.update(sample))
+                ticks.append(sample)
             elif type(sample) is ThreadInfo:
                 self.book.meet(sample)
             elif type(sample) is ThreadGone:
                 self.book.end(sample)
-        if records:
+        if ticks:
+            self.rings.take(ticks, self._deltas)
+        if classed is not None:
+            self._stage_rings.add(classed)
+        elif records:
             self._stage_rings.add(self._classifier.update(records))
 
-    def finish(self) -> None:
+    def finish(self, classed: Sequence[Classified] | None = None) -> None:
         """The recording is over: units that waited for a class are shown with the best one known."""
-        self._stage_rings.add(self._classifier.finish())
+        self._stage_rings.add(self._classifier.finish() if classed is None else classed)
 
     def period(self, rows: Sequence[StageRow]) -> int | None:
         """Period of the cycle that the rows of a frame show: the newest one above 1, else 1; ``None`` without any."""
