@@ -249,21 +249,19 @@ class ProcSampler:
         try:
             # The count is taken first: a thread that comes in between is found by the next comparison.
             process.links = os.fstat(process.task_fd).st_nlink
-            tids = sorted(list_numbers(process.task_fd))
+            tids = list_numbers(process.task_fd)
         except OSError as error:
             if error.errno in GONE | DENIED:
                 self._end_process(process, now_ns, out, error)
             return []
-        known = process.threads
-        if len(known) != len(tids) or not all(tid in known for tid in tids):
-            present = set(tids)
-            for thread in [thread for tid, thread in known.items() if tid not in present]:
-                self._drop(thread, now_ns, out)
+        known, present = process.threads, set(tids)
+        if known.keys() == present:
+            return []
+        for thread in [thread for tid, thread in known.items() if tid not in present]:
+            self._drop(thread, now_ns, out)
         arrived, unseen, unreadable = [], 0, 0
         until_ns = None if self._is_first else time.thread_time_ns() + _OPENING_NS
-        for tid in tids:
-            if tid in known:
-                continue
+        for tid in sorted(present - known.keys()):
             if until_ns is not None and time.thread_time_ns() > until_ns:
                 process.links = -1 if is_first else 0  # no such count: the next tick lists it again
                 is_first = False

@@ -34,6 +34,7 @@ class Thread:
         "policy",
         "position",
         "schedstat_fd",
+        "seen",
         "start_ticks",
         "stat_fd",
         "task_fd",
@@ -51,6 +52,8 @@ class Thread:
         self.nice: int | None = None
         self.affinity: str | None = None
         self.fields_after_cpu = 13
+        self.seen: tuple[bytes, ...] = ()
+        """Of its ``stat``, what name, policy and nice were last read from."""
         self.schedstat_fd = NO_DESCRIPTOR
         self.stat_fd = NO_DESCRIPTOR
         self.position = -1

@@ -9,7 +9,7 @@ from livemon.collect.process_tree import Process
 from livemon.collect.procfs import read_file
 from livemon.collect.procfs_table import Thread, ThreadTable
 from livemon.model.samples import ThreadInfo
-from livemon.parse.procfs import format_cpu_list, parse_stat, parse_status_field
+from livemon.parse.procfs import format_cpu_list, parse_stat, parse_status_field, slow_fields
 
 _ROUND_NS = 5_000_000_000
 """Each thread's facts are read once in this time."""
@@ -76,10 +76,15 @@ class SlowFacts:
 
     def _update(self, thread: Thread) -> bool:
         try:
-            stat = parse_stat(thread.read_stat())
+            data = thread.read_stat()
+            affinity, seen = self.affinity(thread), slow_fields(data)
+            if seen == thread.seen and affinity == thread.affinity:
+                return False  # as a rule: nothing is worked out anew
+            stat = parse_stat(data)
         except (OSError, ValueError):
             return False  # it ended: the next tick finds that
-        new = (stat.name, stat.policy, stat.nice, self.affinity(thread))
+        thread.seen = seen
+        new = (stat.name, stat.policy, stat.nice, affinity)
         if new == (thread.name, thread.policy, thread.nice, thread.affinity):
             return False
         thread.name, thread.policy, thread.nice, thread.affinity = new

@@ -89,6 +89,19 @@ def last_cpu_of(data: bytes, fields_after_cpu: int) -> int:
     return int(data.rsplit(None, fields_after_cpu + 1)[1])
 
 
+def slow_fields(data: bytes) -> tuple[bytes, ...]:
+    """What of a ``stat`` line seldom changes (name, nice, policy and its priority) as it stands there, to compare.
+
+    Raises:
+        ValueError: it is empty, torn or not a ``stat`` line.
+    """
+    closing = data.rfind(b")")
+    rest = data[closing + 1 :].split()
+    if closing < 0 or len(rest) <= _NICE:
+        raise ValueError("not a stat line")
+    return data[data.find(b"(") : closing], rest[_NICE], *rest[_RT_PRIORITY : _POLICY + 1]
+
+
 def parse_schedstat(data: bytes) -> tuple[int, int, int]:
     """CPU ns, run-queue delay ns, time slices of a ``schedstat``.
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from livemon.model.samples import StageValues
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedRecord:
+class ParsedRecord(NamedTuple):
     """One timing record as its line told it; nothing in it was read from a clock."""
 
     line: int

@@ -18,6 +18,7 @@ from livemon.parse.procfs import (
     parse_stat,
     parse_status_field,
     printable,
+    slow_fields,
 )
 
 TAIL = (
@@ -143,3 +144,21 @@ def test_printable_keeps_what_is_printable(text: str) -> None:
     assert shown.isprintable()
     if text.isprintable():
         assert shown == text
+
+
+def test_what_seldom_changes_is_compared_as_it_stands() -> None:
+    """It must change with every name, nice, policy and priority, and with nothing else."""
+    line = b"7 (a) S 1) R 1 7 7 0 -1 0 0 0 3 0 5 6 0 0 20 0 1 0 99 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 3 50 1 0 0 0"
+    stat = parse_stat(line)
+    assert (stat.nice, stat.policy, stat.last_cpu) == (0, "SCHED_FIFO 50", 3)
+    assert slow_fields(line.replace(b" 5 6 ", b" 8 9 ").replace(b" 17 3 50 ", b" 17 2 50 ")) == slow_fields(line)
+    for old, new in (
+        (b"(a) S", b"(a) T"),
+        (b" 20 0 1 0 99", b" 25 5 1 0 99"),
+        (b" 3 50 1 ", b" 3 60 1 "),
+        (b" 50 1 ", b" 50 2 "),
+    ):
+        assert slow_fields(line.replace(old, new)) != slow_fields(line)
+    for torn in (b"", b"7 (a", b"7 (a) R 1 7"):
+        with pytest.raises(ValueError, match="not a stat line"):
+            slow_fields(torn)
