@@ -126,6 +126,8 @@ def main(argv: list[str] | None = None) -> int:
     run(recorder, control, signals, config, SystemClock())
     if recorder.loss:
         _answer({"trouble": recorder.loss})
+    if recorder.rescue is not None:
+        _answer({"rescue": recorder.rescue.text, "session": str(recorder.rescue.path or "")})
     if config.discard and control.is_closed:
         shutil.rmtree(Path(config.session_path).parent, ignore_errors=True)
     return 0

@@ -26,6 +26,8 @@ from livemon.record_agenda import Agenda
 from livemon.record_clock import ClockWatch
 from livemon.record_logs import LogReader
 from livemon.recording_config import RecordingConfig
+from livemon.session.rescue import Rescue
+from livemon.session.store import state_dir
 from livemon.session.writer import SessionWriter
 
 if TYPE_CHECKING:
@@ -83,7 +85,13 @@ class Recorder:
             criteria_toml=config.criteria_toml,
             criteria_sha256=config.criteria_sha256,
         )
-        self._writer = SessionWriter(config.session_path, facts, max_bytes=config.max_bytes, clock=clock)
+        self._writer = SessionWriter(
+            config.session_path,
+            facts,
+            max_bytes=config.max_bytes,
+            clock=clock,
+            rescue_folder=None if config.discard else state_dir(),
+        )
         self._budget = Budget(
             max_cpu_percent=config.max_cpu_percent, interval_ns=config.interval_ns, counters=self._has_counters
         )
@@ -170,6 +178,11 @@ class Recorder:
         """After the end: what could not be written for good, and why; empty if all was."""
         lost = self._writer.lost_samples
         return f"{self.trouble or 'for a while'}: {lost:,} samples are not in it" if lost else ""
+
+    @property
+    def rescue(self) -> Rescue | None:
+        """After the end: what became of a session whose file was removed meanwhile."""
+        return self._writer.rescue
 
     @property
     def waitable_fds(self) -> tuple[int, ...]:

@@ -219,6 +219,9 @@ class _Watching:
                 say(f"warning: the session can't be written ({trouble}){hint}")
             else:
                 say("the session can be written again")
+        if self._recorder.rescue:
+            say(f"warning: {self._recorder.rescue}")
+            self._recorder.rescue = ""
 
     @contextlib.contextmanager
     def signals(self) -> Iterator[None]:

@@ -161,6 +161,8 @@ class RecorderProcess(ToldProcess):
     def __init__(self, *, inherit: Sequence[int] = ()) -> None:
         super().__init__("livemon.record", "recorder", inherit=inherit)
         self.session_path = ""
+        self.rescue = ""
+        """What became of a session whose file was removed, once it has ended and ``troubles`` was asked."""
 
     def configure(self, config: RecordingConfig) -> None:
         """Tell it what to record and wait until the session is open.
@@ -180,7 +182,11 @@ class RecorderProcess(ToldProcess):
             data = os.read(pipe.fileno(), 65536)
             if not data:
                 break
-            said += [json.loads(line).get("trouble", "") for line in data.splitlines()]
+            messages = [json.loads(line) for line in data.splitlines()]
+            said += [message["trouble"] for message in messages if "trouble" in message]
+            for message in messages:
+                self.rescue = message.get("rescue", self.rescue)
+                self.session_path = message.get("session") or self.session_path
         return said
 
     def tell(self, message: dict[str, Any]) -> None:

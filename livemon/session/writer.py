@@ -49,6 +49,7 @@ from livemon.session.format import (
 from livemon.session.locking import HeldError, RecorderLock
 from livemon.session.maintenance import Maintenance
 from livemon.session.recorder_state import boot_id, host_name, start_ticks
+from livemon.session.rescue import Rescue, Whereabouts
 from livemon.session.reserve import Reserve
 from livemon.session.syncing import Syncer
 
@@ -77,6 +78,7 @@ class SessionWriter:
         clock: For retries and the times of opening and closing.
         is_bulk: For imports: appends are large, written as packed blocks, and nothing is synced
             before ``close``.
+        rescue_folder: Where the session is kept if somebody removes it meanwhile; ``None``: nowhere.
 
     Raises:
         SessionError: Another recorder has it, there is already a session, or it can't be written.
@@ -90,12 +92,15 @@ class SessionWriter:
         max_bytes: int = DEFAULT_MAX_BYTES,
         clock: Clock | None = None,
         is_bulk: bool = False,
+        rescue_folder: Path | None = None,
     ) -> None:
         self.path = Path(path).absolute()
         self.problem: str | None = None
         """Why nothing can be written at the moment, in words; ``None`` while all is well."""
         self.lost_samples = 0
         """Samples dropped so far because they could not be written."""
+        self.rescue: Rescue | None = None
+        """After ``close``: what became of a session that was removed meanwhile."""
         self._clock: Clock = clock or SystemClock()
         self._is_bulk = is_bulk
         self._encoder = Encoder()
@@ -112,8 +117,7 @@ class SessionWriter:
         self._is_closed = False
         self._notes: list[Note] = []
         self._lock, self._db = self._open(facts)
-        self._inode = self.path.stat().st_ino
-        self._is_removed = False
+        self._whereabouts = Whereabouts(self.path, rescue_folder)
         self._maintenance = Maintenance(self._db, self.path, max_bytes, None if is_bulk else Reserve(self.path))
         self._maintained_ns: int | None = None
         self._syncer = None if is_bulk or not self._has_wal else Syncer(self.path)
@@ -332,20 +336,9 @@ class SessionWriter:
         if self._is_bulk or self._is_closed:
             return False
         self._maintained_ns = None
-        self._look_for_file()
+        if (note := self._whereabouts.look()) is not None:
+            self._notes.append(note)
         return self._maintenance.step()
-
-    def _look_for_file(self) -> None:
-        """Somebody may delete or replace the file under us: what is open stays readable, for us and viewers."""
-        if self._is_removed:
-            return
-        try:
-            self._is_removed = self.path.stat().st_ino != self._inode
-        except OSError:
-            self._is_removed = True
-        if self._is_removed:
-            text = f"{self.path} was removed or replaced: the view goes on, but the recording ends with the recorder"
-            self._notes.append(Note(0, "error", text, "stop and start again to record into a new file"))
 
     def take_marks(self) -> list[Mark]:
         """Marks that other processes put in since the last call; ``arrival_ns`` is now.
@@ -387,6 +380,7 @@ class SessionWriter:
                 "UPDATE recorder SET closed_wall_ns = ?, closed_reason = ?, last_block = ?",
                 (self._clock.wall_ns(), reason, self._next_id - 1),
             )
+            self.rescue = self._whereabouts.rescue(self._db)
             if self._has_wal:
                 self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
                 # Refused while a viewer is attached; the last viewer does it then.

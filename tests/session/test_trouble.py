@@ -208,22 +208,50 @@ def test_a_quota_on_file_size_never_ends_the_recorder_and_the_session_stays_soun
     reader.close()
 
 
-def test_a_removed_folder_does_not_stop_the_view_and_is_told(tmp_path: Path) -> None:
-    folder = tmp_path / "gone"
-    writer = SessionWriter(folder / "s", FACTS, clock=ManualClock())
+@pytest.mark.parametrize("how", ["removed", "replaced"])
+def test_a_removed_folder_does_not_stop_the_view_and_the_session_is_kept_elsewhere(tmp_path: Path, how: str) -> None:
+    folder, safe = tmp_path / "gone", tmp_path / "state" / "livemon"
+    writer = SessionWriter(folder / "s", FACTS, clock=ManualClock(), rescue_folder=safe)
     reader = SessionReader(folder / "s")
     appends = recording(60)
     for batch in appends[:20]:
         writer.append(batch)
     shutil.rmtree(folder)
+    if how == "replaced":
+        folder.mkdir()
+        (folder / "s").write_text("something else")
     writer.maintain()
     for batch in appends[20:]:
         writer.append(batch)
     samples = reader.read_new()
     assert own(samples) == flat(appends)
-    assert any("was removed" in s.text for s in samples if isinstance(s, Note))
-    reader.close()
+    (note,) = [s for s in samples if isinstance(s, Note)]
+    assert "was removed or replaced: the view goes on" in note.text
+    assert f"is kept in {safe} when it ends" in note.text
     writer.close()
+    reader.close()
+    assert writer.rescue is not None
+    assert writer.rescue.path == safe / "s-rescued.livemon"
+    assert f"it is kept as {writer.rescue.path}" in writer.rescue.text
+    again = SessionReader(writer.rescue.path)
+    assert again.read_new() == samples
+    assert again.damage == ()
+    assert again.recorder.closed_reason == "closed"
+    again.close()
+    assert os.listdir(safe) == ["s-rescued.livemon"]
+    assert not folder.exists() or (folder / "s").read_text() == "something else"
+
+
+def test_a_removed_session_that_cant_be_kept_says_so_and_one_that_need_not_be_is_not(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for safe, words in ((tmp_path / "file" / "below", "could not be kept as"), (None, "")):
+        writer = SessionWriter(tmp_path / "gone" / "s", FACTS, clock=ManualClock(), rescue_folder=safe)
+        writer.append(recording(1)[0])
+        shutil.rmtree(tmp_path / "gone")
+        writer.close()
+        assert words in (writer.rescue.text if writer.rescue else "")
+        assert writer.rescue is None or writer.rescue.path is None
+        assert bool(words) == (writer.rescue is not None)
 
 
 def test_a_folder_that_cant_be_written_is_refused_in_one_line(tmp_path: Path) -> None:
