@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import os
+import time
 
 import hypothesis
 import pytest
+
+# Before any test is read: some work out local times when they are.
+os.environ["TZ"] = "UTC"
+if hasattr(time, "tzset"):
+    time.tzset()
 
 # The gate runs the same examples everywhere: it never fails for luck, nor for a slow machine.
 # New ones are looked for with ``pytest --hypothesis-profile=search``.

@@ -92,7 +92,7 @@ def test_a_recorder_over_its_budget_says_so_reads_less_and_recovers(
     used_ns = 0
     monkeypatch.setattr("livemon.record_loop.time.process_time_ns", lambda: used_ns)
     clock = ManualClock()
-    recorder = Recorder(RecordingConfig(str(tmp_path / "s"), pids=(target.pid,)), clock=clock)
+    recorder = Recorder(RecordingConfig(str(tmp_path / "s"), pids=(target.pid,), counters=False), clock=clock)
 
     def run(seconds: int, percent: float) -> None:
         nonlocal used_ns
@@ -108,7 +108,7 @@ def test_a_recorder_over_its_budget_says_so_reads_less_and_recovers(
     samples = samples_of(tmp_path / "s")
     told = [note for note in of_type(samples, Note) if "CPU budget" in note.text or "of a core" in note.text]
     assert [note.severity for note in told] == ["warning", "info"]
-    assert "reading every 200 ms instead of every 100 ms" in told[0].text  # no counters here: nothing to take off
+    assert "reading every 200 ms instead of every 100 ms" in told[0].text
     assert told[0].remedy == "--max-cpu PERCENT allows more"
     intervals = [own.interval_ns // 1_000_000 for own in of_type(samples, SelfSample)]
     assert [a for a, b in itertools.pairwise([*intervals, 0]) if a != b] == [100, 200, 100]
