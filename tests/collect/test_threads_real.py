@@ -134,29 +134,39 @@ def test_cpu_time_is_that_of_the_thread(start: Start) -> None:
     assert own_ns <= max(watched.cpu_ns.values()) < own_ns + 20_000_000
 
 
-def test_a_churn_of_threads_is_survived_and_accounted_for(start: Start) -> None:
+def test_ten_thousand_threads_created_and_joined_are_survived_and_accounted_for(start: Start) -> None:
+    """Most live for less than a tick: what they used is told, to the last tenth of a second of CPU time."""
     child, watched = start(
         """
-        import sys, threading
-        def work(): sum(range(1000))
+        import resource, sys, threading
+        def work(): sum(range(20000))
         print('ready', flush=True); sys.stdin.readline()
-        for _ in range(150):
+        for _ in range(500):
             threads = [threading.Thread(target=work) for _ in range(20)]
             for t in threads: t.start()
             for t in threads: t.join()
-        print('done', flush=True); sys.stdin.readline()
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        print('done', round((used.ru_utime + used.ru_stime) * 1e9), flush=True); sys.stdin.readline()
         """
     )
     watched.tick()
     child.say()
     os.set_blocking(child.process.stdout.fileno(), False)  # type: ignore[union-attr]
     done = b""
-    while b"done" not in done:
+    while not done.endswith(b"\n"):
         watched.tick()
         with contextlib.suppress(BlockingIOError):
             done += os.read(child.process.stdout.fileno(), 100)  # type: ignore[union-attr]
-        time.sleep(0.01)
+        time.sleep(0.05)
+    used_ns = int(done.split()[1])
     watched.until(lambda: len(watched.alive) == 1)
+
+    def accounted_ns() -> int:
+        told_ms = sum(s.count for s in watched.samples if isinstance(s, Lost) and s.source == "threads:unseen")
+        return sum(watched.cpu_ns.values()) + told_ms * 1_000_000
+
+    watched.until(lambda: accounted_ns() > used_ns - 100_000_000)
+    assert accounted_ns() < used_ns + 100_000_000
     assert len(set(watched.infos)) == len({(i.pid, i.tid, i.start_ticks, i.index) for i in watched.infos.values()})
     assert all(s.unit in {"threads", "ms of CPU time"} for s in watched.samples if isinstance(s, Lost))
 
