@@ -5,8 +5,8 @@ A tick does, in this order:
 1. ``schedstat`` of every thread through kept descriptors (``procfs_table``); ESRCH says that one ended.
 2. ``stat`` (last CPU) of those only whose slice count moved.
 3. Once a second: what the processes forked, which ended or called exec, CPU time no thread accounts for.
-4. The task folder's link count tells whether threads came or went; then, and once a second anyway,
-   it is listed. New threads enter the same tick.
+4. The task folder's link count tells whether threads came or went; then, and every few seconds
+   anyway, it is listed. New threads enter the same tick.
 5. A few threads' slow facts (name, policy, nice, affinity), so that each is read every few seconds.
 6. Hardware counters of the threads that ran (``perf_threads``).
 
@@ -48,6 +48,8 @@ from livemon.model.samples import ClassColumns, Lost, Note, Sample, TargetEvent,
 
 _SECOND_NS = 1_000_000_000
 _CHECKED_A_TICK = 8
+_LISTED_EVERY_S = 5
+"""On a real ``/proc``, where each folder counts its links."""
 _OPENING_NS = 25_000_000
 """CPU time that opening new threads may take in one tick; those that are left follow in the next."""
 _TOLD_UNSEEN_NS = 30_000_000
@@ -91,6 +93,10 @@ class ProcSampler:
         """Processes of the target, without livemon itself."""
         self._next_index = 0
         self._next_second_ns = 0
+        self._seconds = 0
+        self._is_real = root == "/"
+        self._lists_all = True
+        """Task folders are listed in this second even if nothing says that threads came or went."""
         self._unchecked: list[Process] = []
         """Processes still to be looked at in this second."""
         self._created: int | None = None
@@ -190,6 +196,8 @@ class ProcSampler:
             self._next_second_ns = now_ns + _SECOND_NS
             self._created = self._tree.count_created()
             self._unchecked = list(self._processes.values())
+            self._seconds += 1
+            self._lists_all = not self._is_real or self._seconds % _LISTED_EVERY_S == 0
             if self._options.follow_children and self._created != 0:
                 self._follow_children(now_ns, out)
         checked = self._check_some(now_ns, out) if self._unchecked else ()
@@ -197,7 +205,7 @@ class ProcSampler:
             if process.is_self and process.links > 0 and process not in checked:
                 continue
             links = os.fstat(process.task_fd).st_nlink
-            if links != process.links or process in checked or process.pid in churned:
+            if links != process.links or process.pid in churned or (process in checked and self._lists_all):
                 ran += self._list_threads(process, now_ns, out)
             if process.has_churn and process in checked and not process.is_self and process.links > 0:
                 self._account(process, now_ns, out)
