@@ -8,5 +8,6 @@ Timing output goes through these, in this order:
 - ``rules``       which reader is asked when: ``patterns``, ``spans``, ``tagged``, ``presets`` (interprets
   the table in ``formats*``), ``jsonlines``, ``keyvalue``, ``declared``, ``labels``.
 - ``units``, ``timestamps``, ``keys``, ``json_units``, ``names``   numbers, stamps, and what words say.
+- ``context``     what stands around a duration and says that nobody measured it: settings, SQL, a message that waits.
 - ``placing``     a record onto the session clock; ``jsontext`` and ``explain`` are for ``livemon parse``.
 """

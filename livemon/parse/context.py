@@ -59,7 +59,7 @@ def message_of(text: str) -> str:
 
 def own_text(text: str) -> str:
     """The line without what it only quotes: settings in brackets or behind ``config:``, SQL."""
-    if "s(" in text or "g(" in text or "n(" in text or "e(" in text or "y(" in text:
+    if "(" in text and ("s(" in text or "g(" in text or "n(" in text or "e(" in text or "y(" in text):
         text = _without_settings(text)
     if " SET " in text or " FROM " in text or " INTO " in text:
         found = _SQL.search(text)

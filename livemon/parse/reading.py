@@ -84,10 +84,10 @@ def take_pairs(
             labels = {} if labels is None else labels
             labels.setdefault(trait.lowered, text)
         unit = (declared.get(key) or declared.get(key.rpartition(".")[2])) if declared else None
-        is_measured = trait.is_measured or unit is not None or (bare_unit is not None and trait.is_timing)
         if not text or (text[0] not in STARTS and unit is None and trait.unit is None and bare_unit is None):
             _take_field(draft, trait, text)
             continue
+        is_measured = trait.is_measured or unit is not None or (bare_unit is not None and trait.is_timing)
         name = key
         try:
             value = units.duration(text, decimal_comma=decimal_comma) if text[-1] in UNIT_ENDS else None
