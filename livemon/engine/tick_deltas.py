@@ -23,6 +23,8 @@ _COLUMNS = ("cpu_ns", "run_delay_ns", "last_cpu")
 _COUNTS = ("cpu_ns", "cycles", "instructions")
 _MOST_CPU = 1.5
 _SLACK_NS = 50_000_000
+_LEAST_ACTIVE = 0.2
+"""Counts of a tick in which the counters ran for less of the thread's time say nothing of the rest of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,13 +204,14 @@ class TickDeltas:
         if times is not None:
             enabled, enabled_known = self._difference((name, "enabled"), times[0], index)
             running, running_known = self._difference((name, "running"), times[1], index)
-            partly = enabled_known & running_known & (running > 0) & (running < enabled)
-            never = enabled_known & running_known & (running == 0) & (enabled > 0)
+            both_known = enabled_known & running_known
+            hardly = both_known & (running < _LEAST_ACTIVE * enabled)
+            partly = both_known & (running < enabled) & ~hardly
             if partly.any():
                 is_scaled = True
                 scale = np.where(partly, enabled / np.maximum(running, 1), 1.0)
                 cyc, ins = (cyc * scale).astype(np.int64), (ins * scale).astype(np.int64)
-            cyc_known = cyc_known & ~never
+            cyc_known = cyc_known & ~hardly
         fine = cpu <= most
         both = cpu_known & cyc_known & ins_known & fine
         return ClassDelta(

@@ -83,3 +83,24 @@ def test_odd_ticks_are_left_to_be_taken_one_by_one() -> None:
     for tick in odd:
         assert deltas.update_run([first, tick]) is None
     assert deltas.update(first).dt_ns == 0, "nothing was taken in"
+
+
+@pytest.mark.parametrize(
+    ("active", "counted", "cycles"), [(1.0, 10, 30), (0.5, 10, 30), (0.2, 10, 30), (0.19, 0, 0), (0.0, 0, 0)]
+)
+def test_counts_are_scaled_by_the_active_share_and_refused_below_a_floor(
+    active: float, counted: int, cycles: int
+) -> None:
+    """Three cycles a ns: scaled to the whole 10 ms where a fifth of them at least was counted."""
+    ms = 1_000_000
+    deltas = TickDeltas()
+    for k in range(2):
+        seen = round(k * 10 * ms * active)
+        columns = ClassColumns("P", *(array("q", [n]) for n in (k * 10 * ms, 3 * seen, seen, k * 10 * ms, seen)))
+        one = (array("q", [n]) for n in (0, k * 10 * ms, 0, k, 3))
+        delta = deltas.update(ThreadTick(k * 100 * ms, *one, classes=(columns,)))
+    (found,) = delta.classes
+    assert found.cpu_ns.tolist() == [10 * ms]  # the time on the class is known all the same
+    assert found.counted_cpu_ns.tolist() == [counted * ms]
+    assert found.cycles.tolist() == [cycles * ms]
+    assert found.is_scaled == (0.2 <= active < 1)
