@@ -177,9 +177,11 @@ class Headless:
         slow = sum(finding.kind == "host_slow_transient" for finding in findings)
         oversized = len(findings) - slow
         outcome = self._outcome
+        # Where not all could be recorded, the counts of the last lines may be missing though their records are there.
+        lines = max(outcome.lines, outcome.records + outcome.malformed)
         text = (
             f"livemon: {slow} host-slow {_plural('transient', slow)}, {oversized} oversized finalize "
-            f"{_plural('phase', oversized)}; {outcome.lines:,} lines read, {outcome.records:,} timing records"
+            f"{_plural('phase', oversized)}; {lines:,} lines read, {outcome.records:,} timing records"
         )
         if outcome.malformed:
             text += f", {outcome.malformed:,} malformed"

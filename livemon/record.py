@@ -125,9 +125,9 @@ def main(argv: list[str] | None = None) -> int:
     gc.set_threshold(*_GC_THRESHOLDS)
     run(recorder, control, signals, config, SystemClock())
     if recorder.loss:
-        _answer({"trouble": recorder.loss})
+        _answer({"ending": f"not all could be recorded ({recorder.loss})"})
     if recorder.rescue is not None:
-        _answer({"rescue": recorder.rescue.text, "session": str(recorder.rescue.path or "")})
+        _answer({"ending": recorder.rescue.text, "session": str(recorder.rescue.path or "")})
     if config.discard and control.is_closed:
         shutil.rmtree(Path(config.session_path).parent, ignore_errors=True)
     return 0

@@ -219,9 +219,8 @@ class _Watching:
                 say(f"warning: the session can't be written ({trouble}){hint}")
             else:
                 say("the session can be written again")
-        if self._recorder.rescue:
-            say(f"warning: {self._recorder.rescue}")
-            self._recorder.rescue = ""
+        while self._recorder.endings:
+            say(f"warning: {self._recorder.endings.pop(0)}")
 
     @contextlib.contextmanager
     def signals(self) -> Iterator[None]:

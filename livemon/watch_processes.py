@@ -161,8 +161,8 @@ class RecorderProcess(ToldProcess):
     def __init__(self, *, inherit: Sequence[int] = ()) -> None:
         super().__init__("livemon.record", "recorder", inherit=inherit)
         self.session_path = ""
-        self.rescue = ""
-        """What became of a session whose file was removed, once it has ended and ``troubles`` was asked."""
+        self.endings: list[str] = []
+        """What is wrong with the session for good, once it has ended and ``troubles`` was asked."""
 
     def configure(self, config: RecordingConfig) -> None:
         """Tell it what to record and wait until the session is open.
@@ -185,7 +185,7 @@ class RecorderProcess(ToldProcess):
             messages = [json.loads(line) for line in data.splitlines()]
             said += [message["trouble"] for message in messages if "trouble" in message]
             for message in messages:
-                self.rescue = message.get("rescue", self.rescue)
+                self.endings += [message["ending"]] if "ending" in message else []
                 self.session_path = message.get("session") or self.session_path
         return said
 
