@@ -45,7 +45,9 @@ from livemon.model.clock import Clock
 from livemon.model.errors import TargetError
 from livemon.model.facts import Capability
 from livemon.model.samples import ClassColumns, Lost, Note, Sample, TargetEvent, ThreadGone, ThreadInfo, ThreadTick
+from livemon.model.unfrozen import unfrozen
 
+_UnfrozenTick = unfrozen(ThreadTick)
 _SECOND_NS = 1_000_000_000
 _CHECKED_A_TICK = 8
 _LISTED_EVERY_S = 5
@@ -213,13 +215,10 @@ class ProcSampler:
             out += [self._info(thread, now_ns) for thread in self._facts.next_changed(table)]
         if self._counters.is_counting:
             out += self._counters.follow(table, now_ns)
-        if keyframe or self._is_first:
-            self._is_first = False
-            out.append(self._tick(now_ns, list(range(len(table))), True, late_ns))
-        elif table.moves == moves:
-            out.append(self._tick(now_ns, changed, False, late_ns))
-        else:
-            out.append(self._tick(now_ns, [t.position for t in ran if t.position >= 0], False, late_ns))
+        if table.moves != moves:
+            changed = [thread.position for thread in ran if thread.position >= 0]
+        keyframe, self._is_first = keyframe or self._is_first, False
+        out.append(self._tick(now_ns, list(range(len(table))) if keyframe else changed, keyframe, late_ns))
         return out
 
     def _tick(self, now_ns: int, positions: list[int], keyframe: bool, late_ns: int) -> ThreadTick:
@@ -239,7 +238,11 @@ class ProcSampler:
                 last_cpus.append(last_cpu)
             if counters.is_counting:
                 classes = counters.columns(listed, table)
-        return ThreadTick(now_ns, index, cpu_ns, run_delay_ns, slices, last_cpus, classes, keyframe, late_ns)
+        tick: ThreadTick = _UnfrozenTick(
+            now_ns, index, cpu_ns, run_delay_ns, slices, last_cpus, classes, keyframe, late_ns
+        )
+        tick.__class__ = ThreadTick
+        return tick
 
     def _take_in(self, process: Process, event: Literal["found", "forked"], now_ns: int, out: list[Sample]) -> None:
         process.is_self = process.pid == os.getpid()

@@ -6,8 +6,10 @@ from typing import Final, Literal
 
 from livemon.model.clock import WallMapping
 from livemon.model.samples import TimingRecord
+from livemon.model.unfrozen import unfrozen
 from livemon.parse.record import ParsedRecord
 
+_Unfrozen: Final = unfrozen(TimingRecord)
 FUTURE_NS: Final = 2_000_000_000
 """A line can't be from later than this after it was read; such a stamp is another clock's (or a wrong zone)."""
 
@@ -40,7 +42,7 @@ def place(
         if shift is not None and 0 <= own <= arrival_ns + FUTURE_NS:
             t_ns, time_from = own, "line"
             start_ns = None if record.start_ns is None else record.start_ns + shift
-    return TimingRecord(
+    placed: TimingRecord = _Unfrozen(
         arrival_ns,
         t_ns,
         time_from,
@@ -57,6 +59,8 @@ def place(
         record.length,
         record.line,
     )
+    placed.__class__ = TimingRecord
+    return placed
 
 
 def _shift_ns(record: ParsedRecord, arrival_ns: int, wall: WallMapping, session_clock: str) -> int | None:

@@ -12,6 +12,7 @@ from itertools import accumulate, starmap
 from typing import Any
 
 from livemon.model.samples import UNKNOWN, ClassColumns, MachineSample, Sample, ThreadTick
+from livemon.model.unfrozen import unfrozen
 from livemon.session.batch import (
     BASE_COLUMNS,
     CLASS_COLUMNS,
@@ -30,7 +31,7 @@ from livemon.session.batch import (
     keys_of,
 )
 from livemon.session.columns import ColumnError
-from livemon.session.timing_records import timing_records, unfrozen
+from livemon.session.timing_records import timing_records
 
 _UnfrozenTick = unfrozen(ThreadTick)
 _NUMPY_FROM = 2000

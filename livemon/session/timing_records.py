@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import fields, make_dataclass
 from itertools import compress, repeat
 from operator import sub
 from typing import Any
 
 from livemon.model.samples import StageValues, TimingRecord
+from livemon.model.unfrozen import unfrozen
 from livemon.session.batch import (
     HAS_LABEL,
     HAS_PID,
@@ -19,12 +19,6 @@ from livemon.session.batch import (
     Timings,
     TimingShape,
 )
-
-
-def unfrozen(kind: type) -> type:
-    """What a sample is filled in as before it becomes one: the same slots, at a third of a frozen class's cost."""
-    return make_dataclass(f"_Unfrozen{kind.__name__}", [f.name for f in fields(kind)], slots=True, eq=False)
-
 
 _UnfrozenRecord = unfrozen(TimingRecord)
 
