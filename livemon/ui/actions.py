@@ -26,7 +26,7 @@ class Action:
 _OVERVIEW = ("overview",)
 ACTIONS: tuple[Action, ...] = (
     Action("help", ("?", "f1"), "this help", "Everywhere", "help"),
-    Action("quit", ("q", "ctrl+c"), "quit; recording goes on only if a recorder of its own does it", "Everywhere", "quit"),
+    Action("quit", ("q", "ctrl+c", "f10"), "quit; recording goes on only if a recorder of its own does it", "Everywhere", "quit"),
     Action("back", ("escape", "backspace"), "back to the screen before; drops a filter", "Everywhere"),
     Action("palette", (":", "ctrl+p"), "every command by name; also takes a time to jump to", "Everywhere"),
     Action("explain", ("i",), "explain the selected row: each figure, its quality, why it is unknown", "Everywhere", "why –?"),
@@ -61,8 +61,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("next_panel", ("tab",), "next panel", "Rows", "panel"),
     Action("previous_panel", ("shift+tab",), "previous panel", "Rows"),
     Action("open", ("enter",), "open the selected row: finding, stage, thread, line, session", "Rows", "open"),
-    Action("filter", ("/",), "filter rows: class:E cpu>50 stage:validate -name:gc a|b, or plain text", "Rows", "filter"),
-    Action("sort", ("s",), "sort threads by the next column", "Rows", "sort", _OVERVIEW),
+    Action("filter", ("/", "f4"), "filter rows: class:E cpu>50 stage:validate -name:gc a|b, or plain text", "Rows", "filter"),
+    Action("sort", ("s", "f6"), "sort threads by the next column", "Rows", "sort", _OVERVIEW),
     Action("sort_reverse", ("S",), "reverse the order", "Rows", "", _OVERVIEW),
     Action("group", ("g",), "group threads: none, process, name, role", "Rows", "group", _OVERVIEW),
     Action("columns", ("c",), "choose columns", "Rows", "", _OVERVIEW),
@@ -81,6 +81,13 @@ ACTIONS: tuple[Action, ...] = (
     Action("theme", ("t",), "next theme", "Screens"),
     Action("mouse", ("ctrl+o",), "mouse on / off (off: the terminal selects text)", "Screens"),
 )  # fmt: skip
+
+PAIRS = {
+    "next_episode": ("previous_episode", "next_episode"),
+    "tick_back": ("tick_back", "tick_on"),
+    "zoom_in": ("zoom_in", "zoom_out"),
+}
+"""Actions whose hint names two keys: from the newest moment there are only episodes to go back to."""
 
 BY_ID = {action.id: action for action in ACTIONS}
 
@@ -118,6 +125,11 @@ class Keymap:
     def keys(self, action_id: str) -> tuple[str, ...]:
         """The keys of an action."""
         return self._keys[action_id]
+
+    def pair(self, action_id: str, *, is_ascii: bool = False) -> str:
+        """The first key of an action and of the one that undoes it, where there is such."""
+        keys = [self.first(each, is_ascii=is_ascii) for each in PAIRS.get(action_id, (action_id,))]
+        return "/".join(key for key in keys if key)
 
     def first(self, action_id: str, *, is_ascii: bool = False) -> str:
         """The first key of an action, as it is written for people; empty if it has none."""

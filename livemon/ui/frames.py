@@ -259,7 +259,7 @@ class FrameApp(App[int]):
         """(key, word) of an action for the hint line."""
         from livemon.ui.actions import BY_ID
 
-        key = self.keymap.first(action_id, is_ascii=self.glyphs is ASCII)
+        key = self.keymap.pair(action_id, is_ascii=self.glyphs is ASCII)
         return key, BY_ID[action_id].hint or action_id.replace("_", " ")
 
     def no_threads_reason(self) -> str:

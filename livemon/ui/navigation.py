@@ -131,12 +131,19 @@ class LivemonApp(FrameApp):
             else:
                 found = next((moment for moment in reversed(moments) if moment[0] < at), None)
             if found is None:
-                self.say("no finding or mark " + ("after" if step > 0 else "before") + " this moment")
+                self.say(self._no_step(step))
             else:
                 self.go_to(found[0])
+                if isinstance(self.screen, BaseScreen):
+                    self.screen.point_at(found[1].partition(" ")[0])
                 self.say(found[1])
 
         self.feed.submit(lambda source: source.moments_ns(), done)
+
+    def _no_step(self, step: int) -> str:
+        side, way = ("after", "back") if step > 0 else ("before", "on")
+        key = self.keymap.first("previous_episode" if step > 0 else "next_episode")
+        return f"no finding or mark {side} this moment" + (f": {key} goes {way}" if key else "")
 
     def act_next_mark(self) -> None:
         """To the next mark, round the end."""

@@ -52,7 +52,7 @@ class ThreadList:
     def ordered(
         self, rows: Sequence[ThreadRow], key: str, *, is_reversed: bool, at_ns: int | None, involved: AbstractSet[int]
     ) -> list[ThreadRow]:
-        """The rows in order: those of the shown episode first, those that have ended last.
+        """The rows in order: those of the shown episode first, livemon's own and those that have ended last.
 
         ``at_ns`` is ``None`` while standing still.
         """
@@ -65,10 +65,10 @@ class ThreadList:
             self._places = {row.index: place for place, row in enumerate(known)}
             self._sorted_for, self._sorted_ns = (key, is_reversed), at_ns or 0
             self._ordered = (None, [])
-        listed = ([(row.index, row.is_alive) for row in rows], set(involved))
+        listed = ([(row.index, row.is_alive and not row.is_self) for row in rows], set(involved))
         if listed != self._ordered[0]:
             places, last = self._places, len(self._places)
-            ranks = [(k not in involved, not is_alive, places.get(k, last + k)) for k, is_alive in listed[0]]
+            ranks = [(k not in involved, not is_first, places.get(k, last + k)) for k, is_first in listed[0]]
             self._ordered = (listed, sorted(range(len(ranks)), key=ranks.__getitem__))
         return [rows[position] for position in self._ordered[1]]
 

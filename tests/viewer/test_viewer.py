@@ -129,7 +129,7 @@ def test_findings_are_those_known_at_the_moment(view: SessionView) -> None:
 def test_the_verdict_says_in_words_what_costs_most(view: SessionView) -> None:
     verdict = view.snapshot(None, MINUTE, 60).verdict
     assert verdict.level == "critical"
-    assert verdict.text.startswith("OVERSIZED FINALIZE: validate · worst 2/3 8")
+    assert verdict.text.startswith("OVERSIZED FINALIZE: validate · worst class 2/3 8")
     assert "removing it saves 15" in verdict.text
     early = view.snapshot(START_NS + SECOND, MINUTE, 60).verdict
     assert early.level == "warming"

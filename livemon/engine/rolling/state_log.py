@@ -235,7 +235,7 @@ def clock_text(t_ns: int, wall: WallMapping, start_ns: int | None) -> str:
     """A moment as local time of day, else as seconds since the session's start."""
     wall_ns = wall.wall_ns(t_ns)
     if wall_ns is None:
-        return f"{(t_ns - (start_ns or 0)) / 1e9:.1f} s"
+        return f"+{(t_ns - (start_ns or 0)) / 1e9:.1f}s"
     return datetime.fromtimestamp(wall_ns // 1_000_000_000).strftime("%H:%M:%S")
 
 

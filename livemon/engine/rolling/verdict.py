@@ -57,7 +57,7 @@ def _finalize(findings: Sequence[OversizedFinalize], classes: int) -> str:
     worst = max(findings, key=lambda f: f.share_of_total or 0.0)
     parts = [f"OVERSIZED FINALIZE: {', '.join(stages[:3])}"]
     keys = {f.class_key for f in findings}
-    what = f"worst {worst.class_key}" if len(keys) > 1 else shown_class(worst.class_key) or "median"
+    what = f"worst class {worst.class_key}" if len(keys) > 1 else shown_class(worst.class_key) or "median"
     parts.append(f"{what} {worst.p50_ms:.1f} ms")
     savings = [f.saving_ms_per_step for f in findings if f.saving_ms_per_step is not None]
     if savings:

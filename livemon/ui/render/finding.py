@@ -23,7 +23,7 @@ def headline(finding: Finding) -> str:
         how = f" {finding.slowdown:.2f}× its usual time" if finding.slowdown is not None else ""
         return f"The host side was slow:{how}" if finding.end_ns is not None else f"The host side is slow:{how}"
     shown = class_word(finding.class_key)
-    where = f" of {shown}" if shown else ""
+    where = f" of class {shown}" if shown else ""
     return f"{finding.stage}{where} takes {milliseconds_words(finding.p50_ms)} after the device is done"
 
 

@@ -87,13 +87,16 @@ def fit_line(line: Iterable[Span], cells: int, more: str = "…") -> Line:
     return tuple(out)
 
 
+_UNIT = re.compile(r"(?<=\d) (?=(?:n?s|ms|min|h|%|[kMG]?B|units?/s|×)(?![\w/]))")
+
+
 def wrap(text: str, cells: int) -> list[str]:
-    """Text broken at spaces into pieces of at most ``cells`` cells; a longer word is cut."""
+    """Text broken at spaces into pieces of at most ``cells`` cells; a longer word is cut, a number keeps its unit."""
     cells = max(cells, 1)
     lines: list[str] = []
     current = ""
-    for whole in text.split():
-        word = whole
+    for whole in _UNIT.sub("\0", text).split():
+        word = whole.replace("\0", " ")
         while width(word) > cells:
             if current:
                 lines.append(current)

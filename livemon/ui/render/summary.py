@@ -98,7 +98,7 @@ def _status_parts(status: Status, glyphs: Glyphs) -> list[tuple[int, str, str]]:
     if not is_usual:
         parts.append((0, glyphs.ascii_only(clean(status.recorder_state)), "bar-warn"))
     if status.lost:
-        parts.append((1, f"{status.lost} losses: d" if status.lost > 1 else "1 loss: d", "bar-warn"))
+        parts.append((1, f"{status.lost} losses (key d)" if status.lost > 1 else "1 loss (key d)", "bar-warn"))
     if status.degraded:
         parts.append((2, f"degraded: {glyphs.ascii_only(clean(status.degraded))}", "bar-warn"))
     if status.units_per_s is not None:
@@ -167,11 +167,11 @@ def _finalize_words(finding: OversizedFinalize, glyphs: Glyphs) -> list[Span]:
         (where + " ", "name"),
         (f"median {milliseconds_words(finding.p50_ms)} ", "bold"),
     ]
+    if finding.saving_ms_per_step is not None:
+        spans.append((f"saves {milliseconds_words(finding.saving_ms_per_step)}/step ", "bold"))
     if finding.budget_ms:
         over = ratio(finding.p50_ms / finding.budget_ms, glyphs)
         spans.append((f"{over} of {finding.budget_ms:g} ms ", "text"))
-    if finding.saving_ms_per_step is not None:
-        spans.append((f"saves {milliseconds_words(finding.saving_ms_per_step)}/step ", "bold"))
     if finding.ratio_to_device is not None:
         spans.append((f"{ratio(finding.ratio_to_device, glyphs)} {clean(finding.device_stage or 'device')} ", "text"))
     if finding.share_of_total is not None:

@@ -76,6 +76,9 @@ class BaseScreen(Screen[None]):
         """What the screen needs beside the snapshot; runs in the feed's thread."""
         return None
 
+    hint_words: ClassVar[dict[str, str]] = {}
+    """Words for actions that do something of their own here."""
+
     def hints(self) -> Sequence[str]:
         """Actions named in the hint line, most important first."""
         return ("help", "back", "quit")
@@ -83,6 +86,9 @@ class BaseScreen(Screen[None]):
     def columns(self) -> int:
         """Buckets to ask for: about one for each cell of the widest chart."""
         return max(min(self.app.size.width, 240), 16)
+
+    def point_at(self, finding_id: str) -> None:
+        """The view was moved to a finding."""
 
     # Drawing.
 
@@ -120,6 +126,7 @@ class BaseScreen(Screen[None]):
         left = cells
         for action_id in self.hints():
             key, word = self.app.hint(action_id)
+            word = self.hint_words.get(action_id, word)
             if not key:
                 continue
             need = width(key) + width(word) + 3

@@ -162,6 +162,13 @@ class OverviewScreen(OverviewPanels):
         """Choose columns."""
         self.app.open_columns()
 
+    def point_at(self, finding_id: str) -> None:
+        """Select the finding that was jumped to, so that enter opens it; it may not be known yet at its start."""
+        if any(finding.id == finding_id for finding in self.known_at_the_end()):
+            self.is_all_findings = True
+            self.active = "findings"
+            self.panels["findings"].choose(finding_id)
+
     def act_all_findings(self) -> None:
         """All findings of the session, or those known at the shown moment."""
         self.is_all_findings = not self.is_all_findings

@@ -33,11 +33,22 @@ MARGIN = 1
 """Cells left of each row, for the selection sign."""
 
 
-def _rank(finding: Finding) -> tuple[bool, bool, float]:
-    """Ongoing first, episodes first; among them the newest, among finalize stages the one that gives most."""
-    if isinstance(finding, HostSlowTransient):
-        return finding.end_ns is not None, False, -finding.start_ns
-    return finding.end_ns is not None, True, -(finding.saving_ms_per_step or 0.0)
+def in_order(findings: Sequence[Finding]) -> list[Finding]:
+    """The most important first: ongoing ones, episodes by time, finalize stages by what they give.
+
+    The newest episode stands second at the latest: where three rows are shown, who was slow is one of them.
+    """
+
+    def rank(finding: Finding) -> tuple[bool, bool, float]:
+        if isinstance(finding, HostSlowTransient):
+            return finding.end_ns is not None, False, -finding.start_ns
+        return finding.end_ns is not None, True, -(finding.saving_ms_per_step or 0.0)
+
+    ordered = sorted(findings, key=rank)
+    newest = next((k for k, finding in enumerate(ordered) if isinstance(finding, HostSlowTransient)), 0)
+    if newest > 1:
+        ordered.insert(1, ordered.pop(newest))
+    return ordered
 
 
 class OverviewPanels(BaseScreen):
@@ -78,9 +89,13 @@ class OverviewPanels(BaseScreen):
     def findings(self, snapshot: Snapshot) -> list[Finding]:
         """The findings to list: ongoing and newest first."""
         known = snapshot.findings
-        if self.is_all_findings and isinstance(self.app.extra, tuple):
-            known = self.app.extra
-        return sorted(known, key=_rank)
+        if self.is_all_findings:
+            known = self.known_at_the_end() or known
+        return in_order(known)
+
+    def known_at_the_end(self) -> tuple[Finding, ...]:
+        """All findings of the session, as far as they have come."""
+        return self.app.extra if isinstance(self.app.extra, tuple) else ()
 
     def involved(self, snapshot: Snapshot) -> set[int]:
         """Indices of the threads that the shown episode's causes name."""
@@ -138,9 +153,7 @@ class OverviewPanels(BaseScreen):
             timeline.share_line(snapshot, cells - MARGIN, glyphs),
             timeline.events_line(snapshot, cells - MARGIN, glyphs),
             timeline.axis_line(snapshot, cells - MARGIN, glyphs),
-            timeline.rail_line(
-                snapshot, self.app.extra if isinstance(self.app.extra, tuple) else findings, cells - MARGIN, glyphs
-            ),
+            timeline.rail_line(snapshot, self.known_at_the_end() or findings, cells - MARGIN, glyphs),
         ]
         order = {0: (), 1: (0,), 2: (0, 1), 3: (0, 1, 3), 4: (0, 1, 2, 3)}[layout.timeline]
         for number in order:
@@ -217,6 +230,8 @@ class OverviewPanels(BaseScreen):
         hidden = self.app.settings.hidden_columns
         widths = choose(stage_render.COLUMNS, cells - MARGIN, hidden)
         titles = {"spark": stage_render.spark_titles(scale, kind)}
+        if cells < 100:
+            titles["stage"] = (f"stage {self._position(panel, len(stages))}".rstrip(), "stage")
         filter_words = self._filter_words(STAGE_FIELDS)
         sign = self.glyphs.arrow if self.active == "stages" else " "
         head = f"STAGES {len(stages)}"
@@ -289,6 +304,8 @@ class OverviewPanels(BaseScreen):
         scale = self._cpu_scale(snapshot, entries)
         titles: dict[str, tuple[str, ...]] = {"spark": (f"CPU {scale.label}", scale.label)}
         titles["lane"] = ("cores over time", "cores")
+        if not is_wide:
+            titles["name"] = (f"thread#tid {self._position(panel, len(entries))}".rstrip(), "thread#tid")
         line = header(widths, titles, self.glyphs, sorted_by=settings.sort)
         rows.append((((" " if is_wide else sign, "title"), *line), "" if is_wide else "head"))
         places.append(("threads", -1))

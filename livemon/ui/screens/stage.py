@@ -16,6 +16,7 @@ class StageScreen(PageScreen):
     """Distribution, quantiles over time, what if it were gone; tab goes to the next class with this stage."""
 
     screen_name: ClassVar[str] = "stage"
+    hint_words: ClassVar[dict[str, str]] = {"next_panel": "next class"}
 
     def __init__(self, class_key: str | None, stage: str) -> None:
         super().__init__()

@@ -16,6 +16,7 @@ class ThreadScreen(PageScreen):
     """Placement and series over time, counters by core class, every figure with its quality; tab: next thread."""
 
     screen_name: ClassVar[str] = "thread"
+    hint_words: ClassVar[dict[str, str]] = {"next_panel": "next thread"}
 
     def __init__(self, index: int) -> None:
         super().__init__()
