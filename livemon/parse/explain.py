@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from livemon.parse import keys, units
+from livemon.parse.jsonlines import is_array
 from livemon.parse.keyvalue import pairs_of
 from livemon.parse.labels import read_labels
 from livemon.parse.presets import PRESETS
@@ -59,7 +60,7 @@ class Explainer:
         if not records and not reading.problems and not reading.remark:
             self._lines.append(f"    no timing found{wrapper}")
         if not records:
-            self._lines.extend(f"    try: {hint}" for hint in suggestions(line.text))
+            self._lines.extend(f"    try: {hint}" for hint in suggestions(line.text, is_known=bool(reading.rule)))
 
     def held(self, number: int, line: Unwrapped) -> None:
         """A container part that waits for the rest of its line."""
@@ -79,11 +80,18 @@ def _time(record: ParsedRecord) -> str:
     return f"t {record.t_ns / 1e9:.6f} s, {where}"
 
 
-def suggestions(text: str) -> list[str]:
-    """Options that would read the line, each tried; at most three."""
+def suggestions(text: str, *, is_known: bool = False) -> list[str]:
+    """Options that would read the line, each tried; at most three.
+
+    Args:
+        text: The line.
+        is_known: A rule took it and said why it gives nothing: prose is not asked then.
+    """
     found: list[str] = []
     trial = Reading()
-    if read_labels(text, trial) and trial.drafts:
+    if is_array(text):
+        return ["jq -c '.[]' LOG | livemon parse -, which gives each element a line"]
+    if not is_known and read_labels(text, trial) and trial.drafts:
         values = ", ".join(f"{name} {value:g} ms" for name, value in trial.drafts[0].stages)
         found.append(f"--labels (would read {values})")
     for preset in PRESETS:

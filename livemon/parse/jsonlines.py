@@ -44,6 +44,12 @@ _IDS: Final = frozenset(keys.ID_KEYS[:-1])
 _LABELS: Final = frozenset(keys.LABEL_KEYS[:-1])
 
 
+def is_array(text: str) -> bool:
+    """Whether a line is the start of a JSON array of objects: many things, not one record."""
+    start = text.find("{", 0, 8)
+    return start > 0 and text[:start].strip() == "["
+
+
 def split_objects(text: str, start: int) -> tuple[list[dict[str, Any]], bool] | None:
     """The objects of a line from ``start`` on, and whether the rest is damaged.
 

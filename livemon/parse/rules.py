@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import UTC, tzinfo
 
 from livemon.parse.declared import DeclaredNames
-from livemon.parse.jsonlines import read_json, split_objects
+from livemon.parse.jsonlines import is_array, read_json, split_objects
 from livemon.parse.keyvalue import read_keyvalue
 from livemon.parse.labels import read_labels
 from livemon.parse.options import ParseOptions, zone_of
@@ -83,7 +83,7 @@ class Rules:
     def _read_known(self, text: str, reading: Reading) -> None:
         """Everything but the user's patterns, which say what they want themselves."""
         start = text.find('{"') if '{"' in text else text.find('{ "')
-        if 0 < start < 8 and text[:start].strip() == "[":
+        if 0 < start < 8 and is_array(text):
             reading.remark = "a JSON array, not one record on a line"
             return
         if start >= 0 and (self._allows("json") or self._only == "otlp") and not _has_tag(text, start):

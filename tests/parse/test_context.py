@@ -4,6 +4,7 @@ import pytest
 
 from livemon.parse import keys
 from livemon.parse.context import GENERIC, WAITING_MARKS, is_waiting, own_text
+from livemon.parse.explain import suggestions
 from livemon.parse.options import ParseOptions
 from tests.parse.reading_lines import DEFAULT, LABELS, read, stages
 
@@ -132,6 +133,13 @@ def test_a_json_array_is_no_record_and_its_elements_on_lines_of_their_own_are() 
     assert stages('{"took_ms":7},') == {"took": 7.0}
     assert stages('[INFO] {"took_ms":7}') == {"took": 7.0}
     assert stages('{"textPayload":"took=7ms"}') == {"took": 7.0}
+
+
+def test_a_suggestion_is_one_that_would_read_the_line() -> None:
+    assert suggestions('[{"took_ms":7}]') == ["jq -c '.[]' LOG | livemon parse -, which gives each element a line"]
+    line = "level=info msg=sleeping duration=12s"
+    assert any("--labels" in hint for hint in suggestions(line))
+    assert not any("--labels" in hint for hint in suggestions(line, is_known=True))
 
 
 def test_every_message_that_waits_has_a_mark_that_the_fast_way_looks_for() -> None:
