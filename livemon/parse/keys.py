@@ -56,15 +56,18 @@ _SETTINGS: Final = _words(
 
 _PLANS: Final = _words(
     "lease lifetime remaining jitter resync sleep sleeping cool debounce linger quantum timeslice desired goal default "
-    "configured election ago"
+    "configured election ago cutoff horizon stale staleness"
 )
 """The same, where no format says that the numbers of a line are durations: a stage may be called so."""
 
-_PLANS_ALONE: Final = _words("in every next rate range throttle delay length restart watchdog")
+_PLANS_ALONE: Final = _words("in every next rate range throttle delay restart watchdog")
 """The same where they are the whole key: ``in=5m0s``, ``every=10s``, ``delay=500ms``."""
 
-_PLAN_ENDS: Final = _words("after every for seen")
+_PLAN_ENDS: Final = _words("after every for seen length")
 """The same as last words: ``rotate_after``, ``idle_for``, ``last_seen``."""
+
+_DONE_IN: Final = _words("done time ran built spent took")
+"""Words before ``in`` that say it is over, beside those that end with -ed; ``wakeup_in`` lies ahead."""
 
 _NEXT: Final = _words("in run check attempt poll tick update sync try scrape start at")
 """What comes at that time: ``next_run_in``, ``next_check``; ``next_token`` is work."""
@@ -181,6 +184,10 @@ def is_measured(key: str) -> bool:
     if len(last) == 1:
         return end not in _PLANS_ALONE and end not in _MEDIA
     if last[0] in ("next", "last") and end in _NEXT:
+        return False
+    if end == "in" and not last[-2].endswith("ed") and last[-2] not in _DONE_IN:
+        return False
+    if last[-2:] == ("up", "time"):
         return False
     return end not in _LENGTHS or _MEDIA.isdisjoint(last)
 
