@@ -260,6 +260,9 @@ class FrameApp(App[int]):
         from livemon.ui.actions import BY_ID
 
         key = self.keymap.pair(action_id, is_ascii=self.glyphs is ASCII)
+        if action_id == "pause":
+            is_moving = self.view.speed is not None or (self.is_live and self.view.is_following)
+            return key, "pause" if is_moving else "follow" if self.is_live else "play"
         return key, BY_ID[action_id].hint or action_id.replace("_", " ")
 
     def no_threads_reason(self) -> str:

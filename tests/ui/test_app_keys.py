@@ -275,7 +275,7 @@ async def test_changed_keys_count() -> None:
     async with opened(ScriptedSource(is_live=True), settings=settings) as (app, pilot):
         await press(app, pilot, "q", "p")
         assert not app.view.is_following
-        assert "p pause" in lines(app)[-1]
+        assert "p follow" in lines(app)[-1]
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -46,6 +46,11 @@ class ColumnsScreen(PageScreen):
         """Every line."""
         return range(len(self.choices()))
 
+    def about(self, position: int) -> str:
+        """What the column says."""
+        panel, _, title, about = self.choices()[position]
+        return f"{panel}: {title}: {about}"
+
     def act_open(self) -> None:
         """Show or hide."""
         key = self.choices()[self.panel.index][1]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from textual import events
 
 from livemon.ui.panel import Panel
-from livemon.ui.render.line import Row, fit_line
+from livemon.ui.render.line import Row, clean, fit_line, wrap
 from livemon.ui.render.summary import status_line, view_words
 from livemon.ui.screens.base import BaseScreen
 
@@ -41,13 +41,19 @@ class PageScreen(BaseScreen):
         """What the selection sticks to, one for each selectable line."""
         return list(range(len(self._selectable)))
 
+    def about(self, position: int) -> str:
+        """All that a selectable line says, where lines are cut at the width; empty: they are not."""
+        return ""
+
     def footer_lines(self, lines: int) -> int:
         """Lines that ``footer`` takes."""
-        return 0
+        return 4 if lines >= 16 and self._selectable and self.about(0) else 0
 
     def footer(self, cells: int) -> list[Row]:
         """Rows that stay below the lines, made after the selection is known."""
-        return []
+        rows: list[Row] = [(((self.glyphs.rule * cells, "rail"),), "")]
+        text = self.glyphs.ascii_only(clean(self.about(self.panel.index)))
+        return [*rows, *((((f" {part}", "text"),), "") for part in wrap(text, cells - 2)[:3])]
 
     # Drawing.
 
@@ -57,9 +63,10 @@ class PageScreen(BaseScreen):
             return self.app.loading_rows(cells, lines)
         glyphs = self.glyphs
         content = self.lines(cells)
-        self._height = max(lines - 2 - self.footer_lines(lines), 1)
-        self._count = len(content)
         self._selectable = list(self.selectable())
+        reserved = self.footer_lines(lines)
+        self._height = max(lines - 2 - reserved, 1)
+        self._count = len(content)
         if self._selectable:
             self.panel.set(self.keys(), self._height)
             at = self._selectable[self.panel.index]
@@ -75,10 +82,11 @@ class PageScreen(BaseScreen):
         for number in range(self.top, min(self.top + self._height, self._count)):
             line, base = content[number]
             rows.append((fit_line(line, cells, glyphs.more), "sel" if number == selected else base))
-        footer = self.footer(cells) if self.footer_lines(lines) else []
+        footer = self.footer(cells) if reserved else []
         rows += [((), "")] * (lines - 1 - len(rows))
         if footer:
-            rows[lines - 1 - len(footer) :] = footer
+            first = lines - 1 - reserved
+            rows[first : first + len(footer)] = footer
         view = view_words(
             self.app.snapshot,
             is_following=self.app.view.is_following,

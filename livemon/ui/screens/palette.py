@@ -7,7 +7,7 @@ from typing import ClassVar
 from textual import events
 from textual.screen import Screen
 
-from livemon.ui.actions import ACTIONS, Action
+from livemon.ui.actions import ACTIONS, Action, key_word
 from livemon.ui.lineedit import LineEdit
 from livemon.ui.render.glyphs import ASCII
 from livemon.ui.render.line import Row, fit, fit_line
@@ -67,6 +67,14 @@ class PaletteScreen(PageScreen):
     def selectable(self) -> range:
         """Every action."""
         return range(len(self._found))
+
+    def about(self, position: int) -> str:
+        """What the action does and all its keys."""
+        if position >= len(self._found):
+            return ""
+        action = self._found[position]
+        keys = ", ".join(key_word(key, is_ascii=self.glyphs is ASCII) for key in self.app.keymap.keys(action.id))
+        return f"{action.id.replace('_', ' ')} ({keys or 'no key'}): {action.text}"
 
     def _changed(self, text: str) -> str | None:
         self._query = text

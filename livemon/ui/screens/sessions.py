@@ -74,6 +74,14 @@ class SessionsScreen(PageScreen):
         """Every recording."""
         return range(1, len(self.entries()) + 1)
 
+    def about(self, position: int) -> str:
+        """The whole entry with its path."""
+        entries = self.entries()
+        if position >= len(entries):
+            return ""
+        entry = entries[position]
+        return f"{entry.name}: {entry.state}; targets: {entry.targets or 'none'}; {entry.path}"
+
     def act_open(self) -> None:
         """Open the selected recording in place of the shown one."""
         entries = self.entries()

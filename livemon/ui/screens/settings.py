@@ -40,8 +40,7 @@ class SettingsScreen(PageScreen):
         glyphs = self.glyphs
         rows: list[Row] = []
         for name in self._names:
-            value = getattr(self.app.settings, name)
-            shown = {True: "on", False: "off"}.get(value, str(value)) if isinstance(value, bool) else f"{value}"
+            shown = _word(getattr(self.app.settings, name))
             rows.append(
                 (
                     (
@@ -77,6 +76,14 @@ class SettingsScreen(PageScreen):
         """Every setting and action."""
         count = len(self._names)
         return [*range(count), *range(count + 1, count + 1 + len(ACTIONS))]
+
+    def about(self, position: int) -> str:
+        """What the setting or action is, and the choices there are."""
+        if position < len(self._names):
+            name = self._names[position]
+            return f"{name}: {ABOUT[name]} ({', '.join(map(_word, CHOICES[name]))})"
+        action = ACTIONS[position - len(self._names)]
+        return f"{action.id}: {action.text}"
 
     def on_key(self, event: events.Key) -> None:
         """While a new key is awaited, it is taken instead of being done."""
@@ -143,3 +150,8 @@ class SettingsScreen(PageScreen):
             self.app.say(str(error), "bar-warn")
         else:
             self.app.say(f"written to {path}")
+
+
+def _word(value: object) -> str:
+    """A setting's value for people."""
+    return {True: "on", False: "off"}.get(value, "") if isinstance(value, bool) else f"{value}"
