@@ -4,7 +4,7 @@
 
 DIR holds ``run.sh FOLDER COMMAND``, which boots the guest with FOLDER as its working directory, takes
 its machine from the environment (CAPS, PMU, SHIFT, WFI, SMP) and ends with COMMAND's status. Not part
-of the default test run: it needs QEMU and a minute.
+of the default test run: it needs QEMU and two to three minutes.
 """
 
 import argparse
