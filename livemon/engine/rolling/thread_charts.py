@@ -7,6 +7,7 @@ busiest ones are laid out at once, all of them when another one is looked at.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -124,18 +125,24 @@ class _Layout:
             return zeros, zeros
         return _optional(self._laid.low[row], seen), _optional(self._laid.high[row], seen)
 
+    @cached_property
+    def _placement(self) -> tuple[npt.NDArray[np.int64], Doubles, npt.NDArray[np.bool_]]:
+        """Class with most CPU time, its share, and whether there is any: (threads, columns) each."""
+        class_ns = self._laid.class_ns
+        total = class_ns.sum(axis=0)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return class_ns.argmax(axis=0), class_ns.max(axis=0) / total, total > 0
+
     def _classes(self, key: _Key) -> tuple[Texts, Values]:
         row, first, last = key
         seen = self._seen(first, last)
         none: Values = (None,) * len(seen)
         if row is None or not self._names:
             return tuple("" if is_seen and row is None else None for is_seen in seen.tolist()), none
-        by_class = self._laid.class_ns[:, row]
-        total = by_class.sum(axis=0)
-        known = seen & (total > 0)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            shares: list[float | None] = (by_class.max(axis=0) / total).tolist()
-        classes: list[str | None] = [self._names[best] for best in by_class.argmax(axis=0).tolist()]
+        best, share, ran = self._placement
+        known = seen & ran[row]
+        shares: list[float | None] = share[row].tolist()
+        classes: list[str | None] = [self._names[position] for position in best[row].tolist()]
         if not known.all():
             is_idle = (seen & (self._laid.high[row] <= 0)).tolist()
             for column in np.flatnonzero(~known).tolist():
