@@ -11,6 +11,9 @@ from livemon.model.errors import TargetError
 from livemon.parse.procfs import Stat, parse_cgroups, parse_stat, parse_status_field
 
 ZOMBIE_STATES = frozenset({"Z", "X", "x"})
+_ASKED_ONE_BY_ONE = 16
+_ASKED_MOST = 10
+"""After so many times ``/proc`` is listed all the same."""
 
 
 @dataclass(slots=True, eq=False)
@@ -54,6 +57,13 @@ class ProcessTree:
         self.proc = f"{root.rstrip('/')}/proc"
         self._known: set[int] = set()
         self._last_pid: int | None = None
+        self._are_own_numbers = _are_own_numbers(self.proc)
+        self._given: range | None = None
+        """The numbers that the kernel gave since the last look, where they can be told."""
+        self._coming: set[int] = set()
+        """Numbers that nothing was seen behind yet: asked for once more."""
+        self._asked = _ASKED_MOST
+        """Times that numbers were asked for one by one since ``/proc`` was listed."""
 
     def open(self, pid: int) -> tuple[Process, Stat]:
         """A process and its ``stat``, with its task folder open.
@@ -136,25 +146,44 @@ class ProcessTree:
         """
         text = read_text(f"{self.proc}/loadavg")
         last, self._last_pid = self._last_pid, int(text.split()[-1]) if text else None
+        self._given = None
         if last is None or self._last_pid is None or self._last_pid < last:
             return None
-        return self._last_pid - last
+        self._given = range(last + 1, self._last_pid + 1)
+        return len(self._given)
+
+    @property
+    def is_anything_coming(self) -> bool:
+        """Whether ``find_children`` is to be called again even if nothing began since."""
+        return bool(self._coming)
 
     def forget(self) -> None:
         """Look at every pid again in the next ``find_children``: there are other parents now."""
         self._known.clear()
+        self._asked = _ASKED_MOST
 
     def find_children(self, parents: set[int]) -> list[int]:
         """Pids that descend from ``parents`` and were not there at the last call, parents first.
 
-        Only pids that are new since the last call are read, so a quiet machine costs one listing.
+        Only pids that are new since the last call are read. While few numbers were given since, these are
+        asked for one by one: a big machine has thousands of processes to list.
         """
-        try:
-            pids = set(list_numbers(self.proc))
-        except OSError:
-            return []
-        fresh = pids - self._known
-        self._known = pids
+        given, again = self._given or range(0), self._coming
+        is_known = self._given is not None and self._asked < _ASKED_MOST
+        is_listed = not is_known or len(given) + len(again) > _ASKED_ONE_BY_ONE
+        if is_listed:
+            try:
+                pids = set(list_numbers(self.proc))
+            except OSError:
+                return []
+            fresh, again = pids - self._known, pids
+            self._known = pids
+            self._asked = 0 if self._are_own_numbers else _ASKED_MOST
+            # The last ones may be of processes that are just being made.
+            self._coming = set(given[-_ASKED_ONE_BY_ONE:]) - pids if self._are_own_numbers else set()
+        else:
+            self._asked += 1
+            fresh, self._coming = again.union(given), set()
         waiting: dict[int, int] = {}
         for pid in fresh:
             if pid in parents:
@@ -165,6 +194,8 @@ class ProcessTree:
                 if error.errno not in GONE:
                     continue
                 self._known.discard(pid)
+                if pid not in again:
+                    self._coming.add(pid)
                 continue
             except ValueError:
                 continue
@@ -177,8 +208,24 @@ class ProcessTree:
                 return found
             for pid in children:
                 del waiting[pid]
+            children = [pid for pid in children if is_listed or self._is_process(pid)]
             family.update(children)
             found.extend(children)
+
+    def _is_process(self, number: int) -> bool:
+        """Whether a number is a process's and not a thread's, which can be read by its number too."""
+        try:
+            return parse_status_field(read_file(f"{self.proc}/{number}/status"), b"Tgid") == str(number)
+        except OSError:
+            return False
+
+
+def _are_own_numbers(proc: str) -> bool:
+    """Whether the numbers of this ``/proc`` are those of livemon's own pid namespace, which ``loadavg`` tells of."""
+    try:
+        return proc == "/proc" and os.readlink("/proc/self") == str(os.getpid())  # noqa: PTH115  (text, not a path)
+    except OSError:
+        return False
 
 
 def unreadable(pid: int, error: OSError | ValueError) -> TargetError:

@@ -197,10 +197,10 @@ class ProcSampler:
         if now_ns >= self._next_second_ns:
             self._next_second_ns = now_ns + _SECOND_NS
             self._created = self._tree.count_created()
-            self._unchecked = list(self._processes.values())
             self._seconds += 1
             self._lists_all = not self._is_real or self._seconds % _LISTED_EVERY_S == 0
-            if self._options.follow_children and self._created != 0:
+            self._unchecked = [p for p in self._processes.values() if self._lists_all or not p.is_self]
+            if self._options.follow_children and (self._created != 0 or self._tree.is_anything_coming):
                 self._follow_children(now_ns, out)
         checked = self._check_some(now_ns, out) if self._unchecked else ()
         for process in tuple(self._processes.values()):

@@ -11,7 +11,7 @@ from tests.parse.reading_lines import DEFAULT
 from tests.parse.test_bulk import logs
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(logs, st.lists(st.integers(1, 400), min_size=1, max_size=8))
 def test_small_pieces_equal_line_by_line(groups: list[list[str]], sizes: list[int]) -> None:
     data = "".join(line + "\n" for group in groups for line in group).encode()
@@ -28,7 +28,7 @@ def test_small_pieces_equal_line_by_line(groups: list[list[str]], sizes: list[in
     assert stream.stats == reader.stats
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(logs)
 def test_whole_lines_equal_line_by_line(groups: list[list[str]]) -> None:
     lines = [f"{line}\n".encode() for group in groups for line in group]
