@@ -254,7 +254,8 @@ def _name(text: str, draft: Draft, *, is_prose: bool = False) -> str:
         words = words[: stop.start()]
     elif stop and any(c.isdigit() or c in "\"'/\\=" for c in words):
         words = ""
-    return _as_name(words.strip(_EDGES))
+    words = words.strip(_EDGES)
+    return _as_name(words if is_prose else _LAST_PREPOSITION.sub("", words))
 
 
 def _as_name(words: str) -> str:

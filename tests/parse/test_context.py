@@ -122,6 +122,10 @@ def test_prose_that_names_no_measurement(line: str) -> None:
         ('INFO:  127.0.0.1:40052 - "POST /v1/x HTTP/1.1" 200 OK - 12.5ms', {"POST /v1/x": 12.5}),
         ("Benchmark time(s): 3", {"Benchmark time": 3000.0}),
         ("Loading done in 3.5s", {"Loading": 3500.0}),
+        (
+            "INFO w.py:27] Time spent loading weights for Org/Model2-5B: 12.5 seconds",
+            {"Time spent loading weights": 12500.0},
+        ),
         ("Processed 12 items in 3.5s", {"Processed": 3500.0}),
     ],
 )
