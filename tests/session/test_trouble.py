@@ -166,8 +166,11 @@ def test_on_a_full_disk_recording_goes_on_in_the_room_it_has(small_disk: Path) -
     assert reader.damage == ()
     assert is_subsequence([s for s in own(samples) if type(s).__name__ != "LogCount"], flat(appends))
     assert own(samples)[-1] == appends[-1][-1]
-    assert any("database or disk is full" in s.text for s in samples if isinstance(s, Note))
-    assert any(s.source == "session" for s in samples if isinstance(s, Lost))
+    told = [s.text for s in samples if isinstance(s, Note)]
+    assert any("database or disk is full" in text for text in told), told
+    # How much had to go depends on how often the log could be copied meanwhile: whatever is missing is told.
+    is_whole = own(samples) == flat(appends)
+    assert is_whole or any(s.source == "session" for s in samples if isinstance(s, Lost))
     reader.close()
 
 
