@@ -46,8 +46,12 @@ async def test_a_session_that_ends_while_it_is_watched_is_live_no_more(
         source.how = how
         await until(pilot, lambda: words in lines(app)[-2])
         assert "LIVE" not in lines(app)[-2]
+        assert "serve 4711" in lines(app)[-2]
+        assert "recorder pid" not in lines(app)[-2], "it is not said twice"
         await press(app, pilot, "space")
         assert app.view.speed == 1.0, "a finished session plays"
+        await press(app, pilot, "space", "left")
+        assert ("recorder pid 77 gone" in lines(app)[-2]) == (how == "gone")
 
 
 def test_a_recorder_that_writes_nothing_is_not_called_live() -> None:

@@ -67,7 +67,7 @@ def status_line(snapshot: Snapshot, view: Span, cells: int, glyphs: Glyphs) -> L
     status = snapshot.status
     stamps = Stamps(snapshot.start_ns, snapshot.at_ns, snapshot.wall_ns)
     clock: Span = (f" {stamps.time(snapshot.at_ns)} ", "bar")
-    parts = _status_parts(status, glyphs)
+    parts = _status_parts(status, glyphs, is_gone_told="RECORDER GONE" in view[0])
     room = cells - line_width((view, clock))
     while parts and sum(len(text) + 3 for _, text, _ in parts) > room and len(parts) > 1:
         parts.remove(max(parts, key=lambda part: part[0]))
@@ -82,7 +82,7 @@ def status_line(snapshot: Snapshot, view: Span, cells: int, glyphs: Glyphs) -> L
     return fit_line((*padded, clock), cells, glyphs.more)
 
 
-def _status_parts(status: Status, glyphs: Glyphs) -> list[tuple[int, str, str]]:
+def _status_parts(status: Status, glyphs: Glyphs, *, is_gone_told: bool) -> list[tuple[int, str, str]]:
     """(drop order, text, style); 0 stays longest."""
     parts: list[tuple[int, str, str]] = []
     for number, target in enumerate(status.targets[:3]):
@@ -95,7 +95,7 @@ def _status_parts(status: Status, glyphs: Glyphs) -> list[tuple[int, str, str]]:
     if not status.targets:
         parts.append((1, "no process", "bar"))
     is_usual = status.recorder_state in ("recording", "replay", "closed", "imported")
-    if not is_usual:
+    if not is_usual and not is_gone_told:
         parts.append((0, glyphs.ascii_only(clean(status.recorder_state)), "bar-warn"))
     if status.lost:
         parts.append((1, f"{status.lost} losses (key d)" if status.lost > 1 else "1 loss (key d)", "bar-warn"))
