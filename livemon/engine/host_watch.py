@@ -60,6 +60,8 @@ _HEALTHY_UNITS = 6
 LATEST = 24
 """Newest units in which a partial slowdown must still show."""
 _LATEST_ALL = 6
+_LATEST_PART = 2
+"""Slow units in the newer half of them."""
 _GATE = 0.4
 """Of a bank's threshold: time in which a sum was above it is not learned."""
 
@@ -96,7 +98,7 @@ class OnsetWatch:
         """Whether each of the newest units was slow."""
         self._moved_ns: int | None = None
         self.is_sparse = False
-        """Units come so rarely that one less is enough: bursts and cold wakes take far less time than they do."""
+        """Units come so rarely that one less is enough, and half the run where threads agree."""
         self._limits(0)
 
     def _limits(self, stage_columns: int) -> None:
@@ -120,7 +122,7 @@ class OnsetWatch:
 
         Args:
             arrival_ns: Time of the tick.
-            tau: State time at the tick.
+            tau: State time of the last unit.
         """
         bank = self._sums
         whole = slice(0, WAYS)
@@ -133,13 +135,21 @@ class OnsetWatch:
         opened = (
             (level >= self._level[whole])
             & (slow >= min(self._c.min_units, self._c.min_units_with_counters))
-            & (tau - bank.started[0, whole] >= self._run[whole])
+            & (tau - bank.started[0, whole] >= self._run_with_counters)
             & (2 * strong >= ready)
         )
+        if len(self._latest):
+            opened &= self._latest[-1, whole]  # a burst that is over opens nothing
         if not opened.any():
             return None
         column = int(np.where(opened, level, -1).argmax())
         return Onset(-1, "all", column, None, int(bank.started[1, column]))
+
+    @property
+    def _run_with_counters(self) -> Ints:
+        """How long a run of the bank ``all`` must be where threads have moved."""
+        run = self._run[:WAYS]
+        return run // 2 if self.is_sparse else run
 
     def _units_needed(self, arrival: Ints) -> Ints:
         """Slow units that the bank ``all`` wants at each row."""
@@ -200,13 +210,18 @@ class OnsetWatch:
         newest = tally[rows] - padded[np.maximum(rows + 1 - _LATEST_ALL, 0)]
         recent = tally[rows] - padded[np.maximum(rows + 1 - LATEST, 0)]
         still: Flags = newest >= np.minimum(in_run, _LATEST_ALL // 2)
-        still[:, WAYS:] = recent[:, WAYS:] >= self._c.partial_min_share * LATEST
+        half = tally[rows] - padded[np.maximum(rows + 1 - LATEST // 2, 0)]
+        still[:, WAYS:] = (recent[:, WAYS:] >= self._c.partial_min_share * LATEST) & (half[:, WAYS:] >= _LATEST_PART)
         return still
 
     def _conditions(self, sums: Sums, tau: Ints, clocks: tuple[Ints, Ints], arrival: Ints) -> Flags:
         """Where the runs are long, slow and populated enough, (rows, columns)."""
         slow, high, told = sums.counts
-        met = tau[:, None] - self._sums.begins(sums, clocks[0], 0) >= self._run
+        run_ns = tau[:, None] - self._sums.begins(sums, clocks[0], 0)
+        met = run_ns >= self._run
+        if self.is_sparse and self._moved_ns is not None:
+            near = (arrival <= self._moved_ns + COUNTERS_LAST_NS)[:, None]
+            met[:, :WAYS] |= near & (run_ns[:, :WAYS] >= self._run_with_counters)
         needed = np.broadcast_to(self._units, slow.shape).copy()
         needed[:, :WAYS] = self._units_needed(arrival)[:, None]
         met &= slow >= needed

@@ -38,6 +38,8 @@ class Serving:
     seed: int = 1
     rate: float = 100.0
     """Units per s; the unit before must be done."""
+    at_random: bool = False
+    """Units come at random times (Poisson) instead of evenly."""
     episodes: list[Episode] = field(default_factory=list)
     noise: float = 0.15
     label: str | None = "short"
@@ -72,7 +74,7 @@ class Serving:
                 continue
             done = self._unit(t, number, r, out, work)
             number += 1
-            t = max(t + 1 / self.rate, done)
+            t = max(t + (r.expovariate(self.rate) if self.at_random else 1 / self.rate), done)
         if self.threads:
             out += self._ticks(work)
         if self.machine is not None:

@@ -215,6 +215,26 @@ def test_low_rates_are_judged_with_fewer_units() -> None:
     assert finding.primary_cause == "placement"
 
 
+def test_at_ten_units_a_second_threads_that_agree_shorten_the_wait() -> None:
+    delays = []
+    for seed in range(6):
+        serving = Serving(45, seed, 10.0, at_random=True, episodes=[Episode(20, 24), Episode(33, 37)])
+        found, _ = judged(serving.samples())
+        assert len(found) == 2
+        delays += [seconds(f.detected_ns) - start for f, start in zip(found, (20, 33), strict=True)]
+    assert sorted(delays)[len(delays) // 2] < 0.4
+    assert max(delays) < 1.0
+
+
+@pytest.mark.parametrize("rate", [40.0, 90.0])
+def test_bursts_that_are_over_when_their_threads_are_read_raise_nothing(rate: float) -> None:
+    bursts, r = [], random.Random(7)
+    for k in range(30):
+        start = 8 + 3 * k + r.random()
+        bursts.append(Episode(start, start + r.uniform(0.04, 0.09), r.choice(["placement", "ipc", "cycle_rate"])))
+    assert judged(Serving(100, 3, rate, at_random=True, episodes=bursts).samples())[0] == []
+
+
 def test_episodes_close_together_are_told_apart_and_the_second_is_no_new_normal() -> None:
     episodes = [Episode(12, 14), Episode(15, 17), Episode(17.8, 19)]
     found, _ = judged(Serving(30, episodes=episodes).samples())

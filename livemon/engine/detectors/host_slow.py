@@ -286,8 +286,7 @@ class HostSlowDetector:
                 return  # idle threads wake where it is convenient: their placement says nothing
             if vote.has_moved and self._has_units:
                 tau = int(block.tau[row]) if block is not None and row >= 0 else self._tau
-                # The time since the last unit has passed in the same state.
-                onset = self._onset.bump(at_ns, tau + min(at_ns - self._last_unit_at, tick.tick_ns))
+                onset = self._onset.bump(at_ns, tau)
                 if onset is not None:
                     self._begin_by_units(onset, at_ns, tau, block, row)
                     return
