@@ -18,12 +18,17 @@ from livemon.engine.rolling.thread_rings import (
     DELAY,
     HOPS,
     INSTRUCTIONS,
+    ROWS,
     SECOND,
+    Doubles,
     ThreadRings,
 )
 from livemon.model.snapshot import Figure, Quality
 
 RECENT_NS = 5 * SECOND
+NOW_ROWS = (CPU, DELAY)
+RECENT_ROWS = (CPU, HOPS, CYCLES, INSTRUCTIONS, COUNTED, *range(CLASSES, ROWS))
+"""What is summed up over the newest second, and over ``RECENT_NS``."""
 IPC_FLOOR_NS = 200_000
 """CPU time under which IPC and cycle rate are not given."""
 
@@ -49,9 +54,9 @@ class RowFigures:
         self,
         rings: ThreadRings,
         cores: CoreClasses,
-        now: npt.NDArray[np.float32],
+        now: Doubles,
         now_ns: int,
-        recent: npt.NDArray[np.float32],
+        recent: Doubles,
         recent_ns: int,
         units: int | None,
         there: npt.NDArray[np.int64],

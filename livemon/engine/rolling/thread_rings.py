@@ -21,6 +21,7 @@ from livemon.engine.tick_deltas import TickDelta, TickDeltas, TickRun
 from livemon.model.samples import ThreadTick
 
 Floats = npt.NDArray[np.float32]
+Doubles = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 CPU, DELAY, HOPS, LISTED, CYCLES, INSTRUCTIONS, COUNTED, LOW, HIGH = range(9)
@@ -296,16 +297,15 @@ class ThreadRings:
                 last_ns = rest[-1].end_ns
         return found
 
-    def sums(self, start_ns: int, end_ns: int, threads: int) -> tuple[Floats, int, int]:
-        """Sums over ``(start_ns, end_ns]``: ((ROWS, threads), ticks, ns covered)."""
-        out = np.zeros((ROWS, threads), np.float32)
-        ticks = covered = 0
-        for block in self.blocks(start_ns, end_ns, SECOND // 2):
-            index, rows = block.index, block.rows
-            if len(index) and int(index.max()) >= threads:
-                keep = index < threads
-                index, rows = index[keep], rows[:, keep]
-            out[:, index] += rows
-            ticks += block.ticks
-            covered += block.end_ns - block.start_ns
-        return out, ticks, covered
+    def sums(self, start_ns: int, end_ns: int, threads: int, rows: Sequence[int]) -> tuple[Doubles, int]:
+        """Sums of some rows over ``(start_ns, end_ns]``: ((ROWS, threads), zeros in the others; ns covered)."""
+        out = np.zeros((ROWS, threads))
+        blocks = self.blocks(start_ns, end_ns, SECOND // 2)
+        covered = sum(block.end_ns - block.start_ns for block in blocks)
+        if blocks:
+            index = np.concatenate([block.index for block in blocks])
+            keep = index < threads
+            for row in rows:
+                values = np.concatenate([block.rows[row] for block in blocks])
+                out[row] = np.bincount(index[keep], values[keep], threads)
+        return out, covered

@@ -11,7 +11,7 @@ import numpy as np
 
 from livemon.engine.core_classes import CoreClasses
 from livemon.engine.rolling.grid import Grid
-from livemon.engine.rolling.row_figures import RECENT_NS, RowFigures
+from livemon.engine.rolling.row_figures import NOW_ROWS, RECENT_NS, RECENT_ROWS, RowFigures
 from livemon.engine.rolling.thread_book import ThreadBook
 from livemon.engine.rolling.thread_charts import FEW, Charts, Watched
 from livemon.engine.rolling.thread_rings import CPU, SECOND, ThreadRings
@@ -57,8 +57,8 @@ def thread_rows(
     if not len(there):
         return ()
     blocks = rings.blocks(grid.start_ns, min(grid.end_ns, at_ns), grid.bucket_ns)
-    now, _, now_ns = rings.sums(at_ns - SECOND, at_ns, book.size)
-    recent, _, recent_ns = rings.sums(at_ns - min(RECENT_NS, span_ns), at_ns, book.size)
+    now, now_ns = rings.sums(at_ns - SECOND, at_ns, book.size, NOW_ROWS)
+    recent, recent_ns = rings.sums(at_ns - min(RECENT_NS, span_ns), at_ns, book.size, RECENT_ROWS)
     busiest = there[np.argsort(now[CPU, there])[-FEW:]]
     charts = Charts(blocks, grid, there, rings, watched, busiest)
     figures = RowFigures(rings, cores, now[:, there], now_ns, recent[:, there], recent_ns, units, there)
