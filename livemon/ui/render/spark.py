@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING
@@ -78,12 +79,37 @@ def points(series: Series, count: int) -> list[Point]:
     return out
 
 
-def tops(series: Series, count: int) -> list[float | None]:
-    """The maximum of each point."""
-    high, parts = series.high, shared_out(series, count)
-    if None in high:
-        return [max([top for top in high[part] if top is not None], default=None) for part in parts]
-    return [max(high[part], default=None) for part in parts]  # type: ignore[type-var]
+@lru_cache(maxsize=256)
+def _pickers(phase: int, have: int, cells: int) -> tuple[Callable[[Sequence[float]], tuple[float, ...]], ...]:
+    """Take one bucket of each cell, then the next one of each, …; a value after the last one stands for none."""
+    parts = slices(phase, have, cells)
+    depth = max((part.stop - part.start for part in parts), default=0)
+    columns = [
+        [have if part.start == part.stop else min(part.start + k, part.stop - 1) for part in parts]
+        for k in range(max(depth, 1))
+    ]
+    if cells == 1:
+        return tuple(partial(_pick_one, column[0]) for column in columns)
+    return tuple(itemgetter(*column) for column in columns)
+
+
+def _pick_one(place: int, values: Sequence[float]) -> tuple[float, ...]:
+    return (values[place],)
+
+
+_NOTHING = -math.inf
+
+
+def tops(series: Series, count: int) -> list[float]:
+    """The maximum of each point; minus infinity for a gap."""
+    high = series.high
+    have = len(high)
+    if not have or count <= 0:
+        return [_NOTHING] * count
+    known = [_NOTHING if value is None else value for value in high]
+    known.append(_NOTHING)
+    columns = [pick(known) for pick in _pickers(series.first_bucket % have, have, count)]
+    return list(map(max, *columns)) if len(columns) > 1 else list(columns[0])
 
 
 def spark(
@@ -110,37 +136,37 @@ def spark(
     highs = tops(series, cells * 2 if glyphs.is_braille else cells)
     if divide_by:
         factor = 1.0 / divide_by
-        highs = [None if high is None else high * factor for high in highs]
+        highs = [high * factor for high in highs]
     if glyphs.is_braille:
         return merged(_braille_cells(highs, scale, glyphs, style))
-    blocks, limits, most = glyphs.blocks, thresholds(scale, len(glyphs.blocks)), scale.high
-    out: list[Span] = []
-    seen = False
-    for high in highs:
-        if high is None:
-            out.append((glyphs.gap if seen else " ", "gap"))
-            continue
-        seen = True
-        out.append((blocks[bisect_right(limits, high)], "peak" if high > most else style))
+    levels = map(partial(bisect_right, thresholds(scale, len(glyphs.blocks))), highs)
+    text = "".join(map(glyphs.blocks.__getitem__, levels))
+    if min(highs) > _NOTHING and not scale.is_over(max(highs)):
+        return [(text, style)]
+    first = next((k for k, high in enumerate(highs) if high > _NOTHING), len(highs))
+    out: list[Span] = [(" " * first, "gap")] if first else []
+    for letter, high in zip(text[first:], highs[first:], strict=True):
+        if high == _NOTHING:
+            out.append((glyphs.gap, "gap"))
+        else:
+            out.append((letter, "peak" if scale.is_over(high) else style))
     return merged(out)
 
 
-def _braille_cells(highs: Sequence[float | None], scale: Scale, glyphs: Glyphs, style: str) -> list[Span]:
+def _braille_cells(highs: Sequence[float], scale: Scale, glyphs: Glyphs, style: str) -> list[Span]:
     out: list[Span] = []
     seen = False
     for position in range(0, len(highs), 2):
-        left, right = highs[position], highs[position + 1]
-        if left is None and right is None:
+        pair = highs[position : position + 2]
+        if max(pair) == _NOTHING:
             out.append((glyphs.gap if seen else " ", "gap"))
             continue
         seen = True
         dots = 0
-        is_over = False
-        for value, table in ((left, _LEFT), (right, _RIGHT)):
-            if value is not None:
+        for value, table in zip(pair, (_LEFT, _RIGHT), strict=True):
+            if value > _NOTHING:
                 dots |= table[scale.level(value, 4) + 1]
-                is_over = is_over or scale.is_over(value)
-        out.append((chr(0x2800 + dots), "peak" if is_over else style))
+        out.append((chr(0x2800 + dots), "peak" if scale.is_over(max(pair)) else style))
     return out
 
 
