@@ -23,7 +23,7 @@ from livemon.ui.render.numbers import (
     size,
 )
 from livemon.ui.render.scale import PERCENT, RELATIVE, Scale, nice_linear, nice_log
-from livemon.ui.render.spark import bar, end_cell, points, spark
+from livemon.ui.render.spark import bar, end_cell, points, slices, spark
 from livemon.ui.render.summary import verdict_line
 from livemon.ui.render.table import Column, choose, column_at, header
 
@@ -266,3 +266,37 @@ def test_ascii_is_ascii_and_as_wide() -> None:
 def test_the_verdict_does_not_say_its_level_twice(level: str, said: str, shown: str) -> None:
     line = verdict_line(Verdict(level, said), 80, BLOCK)  # type: ignore[arg-type]
     assert "".join(part for part, _ in line).rstrip() == shown
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["P", "E", "", None]), st.floats(0.4, 1.0)), min_size=1, max_size=40),
+    st.integers(0, 500),
+    st.integers(1, 60),
+)
+def test_a_lane_cell_shows_the_class_with_most_time_in_its_buckets(
+    buckets: list[tuple[str | None, float]], first: int, cells: int
+) -> None:
+    """As told by adding up each cell's buckets one by one."""
+    names = tuple(name for name, _ in buckets)
+    shares = tuple(share if name else None for name, share in buckets)
+    wanted = ""
+    for part in slices(first % len(buckets), len(buckets), cells):
+        known = [(name, share) for name, share in zip(names[part], shares[part], strict=True) if name is not None]
+        sums = {name: sum(s or 0.0 for n, s in known if n == name) for name, _ in known if name}
+        if not sums:
+            wanted += BLOCK.idle if known else " "
+            continue
+        most = max(sums, key=sums.__getitem__)
+        busy = sum(1 for name, _ in known if name)
+        wanted += most if sums[most] / busy >= 0.75 else most.lower()
+    assert plain(lane(Lane(first, 1, names, shares, is_exact=True), cells, ("P", "E"), BLOCK)) == wanted
+
+
+@given(st.lists(st.floats(0.0, 10.0) | st.none(), min_size=1, max_size=40), st.integers(0, 500), st.integers(1, 60))
+def test_a_sparkline_cell_shows_the_maximum_of_its_buckets(values: list[float | None], first: int, cells: int) -> None:
+    shown = plain(spark(series(*values, first=first), cells, Scale("linear", 0.0, 8.0, "ms"), BLOCK))
+    wanted = ""
+    for point in points(series(*values, first=first), cells):
+        gap = BLOCK.gap if wanted.strip() else " "
+        wanted += gap if point is None else BLOCK.blocks[Scale("linear", 0.0, 8.0, "ms").level(point[1], 8)]
+    assert shown == wanted

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from livemon.model.snapshot import Lane
@@ -60,16 +60,32 @@ def lane(lane: Lane, cells: int, classes: Sequence[str], glyphs: Glyphs) -> list
     if not have:
         return [(" " * cells, "gap")]
     signs = _signs(tuple(classes))
-    names, shares = lane.classes, lane.shares
     out: list[Span] = []
-    for part in slices(lane.first_bucket % have, have, cells):
-        name, share = _most(names[part], shares[part])
+    for name, share in _cells(lane, cells):
         if not name:
             out.append((" ", "gap") if name is None else (glyphs.idle, "muted"))
             continue
         letter, style = signs.get(name) or ("?", "muted")
         out.append((letter.lower(), style) if share < MIXED_BELOW else (letter, style))
     return merged(out)
+
+
+def _cells(lane: Lane, cells: int) -> Iterator[tuple[str | None, float]]:
+    """The class with most CPU time in each cell and its share, as ``_most``."""
+    names, shares, have = lane.classes, lane.shares, len(lane.classes)
+    parts = slices(lane.first_bucket % have, have, cells)
+    if have > 2 * cells:
+        yield from (_most(names[part], shares[part]) for part in parts)
+        return
+    for part in parts:
+        # One bucket, or two that tell the same: as a rule.
+        first, last = part.start, part.stop - 1
+        if 0 <= last - first <= 1 and names[first] == names[last]:
+            one, other = shares[first], shares[last]
+            if one is not None and other is not None:
+                yield names[first], (one + other) / 2
+                continue
+        yield _most(names[part], shares[part])
 
 
 def _most(names: Sequence[str | None], shares: Sequence[float | None]) -> tuple[str | None, float]:
