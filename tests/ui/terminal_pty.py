@@ -48,7 +48,8 @@ class Terminal:
             if key
             not in ("NO_COLOR", "COLORTERM", "COLUMNS", "LINES", "LC_ALL", "LC_CTYPE", "COLORFGBG", "TEXTUAL_DRIVER")
         }
-        settings |= {"TERM": "xterm-256color", "LANG": "C.UTF-8", "TZ": "UTC", "PYTHONPATH": str(ROOT)}
+        settings |= {"TERM": "xterm-256color", "LANG": "C.UTF-8", "TZ": "UTC"}
+        settings["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
         settings |= env or {}
         argv = argv or [sys.executable, "-m", "tests.ui.run_scripted"]
         master, slave = pty.openpty()
