@@ -33,6 +33,11 @@ class CoreClasses:
         """Whether a class counts as efficiency cores."""
         return core_class.lower() in self._efficiency
 
+    @staticmethod
+    def is_joined(core_class: str) -> bool:
+        """Whether a class stands for several that its counters can't tell apart (``P+E``): it tells no placement."""
+        return "+" in core_class
+
     def classes_of(self, cpus: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Position in ``names`` for each CPU number; -1 where it is not known."""
         return self.cpu_class[np.clip(cpus, -1, len(self.cpu_class) - 1)]

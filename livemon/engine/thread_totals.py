@@ -99,7 +99,7 @@ class ThreadTotals:
             sums.add("cycles", c.core_class, index, c.cycles)
             sums.add("instructions", c.core_class, index, c.instructions)
             sums.add("counted", c.core_class, index, c.counted_cpu_ns)
-        if not delta.classes and self._cores.is_hybrid:
+        if self._cores.is_hybrid and all(self._cores.is_joined(c.core_class) for c in delta.classes):
             where = self._cores.classes_of(delta.last_cpu)
             for position, name in enumerate(self._cores.names):
                 sums.add("estimated", name, index, np.where(where == position, delta.cpu_ns, 0))

@@ -56,7 +56,7 @@ class ThreadWork:
     def class_names(self) -> tuple[str, str]:
         """Names of the fastest and of the first efficiency class, as far as they are known."""
         seen = [*self._core_classes.names, *self._seen]
-        fast = next((name for name in seen if not self._core_classes.is_efficiency(name)), "P")
+        fast = next((name for name in seen if not self._core_classes.is_efficiency(name)), seen[0] if seen else "P")
         return fast, next((name for name in seen if self._core_classes.is_efficiency(name)), "E")
 
     def meet(self, info: ThreadInfo) -> None:
@@ -145,15 +145,19 @@ class ThreadWork:
         work[DELAY] = np.where(delta.delay_known, delta.delay_ns, 0)
         work[DELAY_CPU] = np.where(delta.delay_known, delta.cpu_ns, 0)
         work[HOPS] = delta.hops
-        for c in delta.classes:
-            e = self._core_classes.is_efficiency(c.core_class)
-            self.tells_placement |= e
+        told = [c for c in delta.classes if not self._core_classes.is_joined(c.core_class)]
+        for c in told:
             self._seen.setdefault(c.core_class)
+        # Efficiency is a comparison: where all cores are of that kind, none of them is a slower place to be.
+        has_fast = any(not self._core_classes.is_efficiency(name) for name in (*self._core_classes.names, *self._seen))
+        for c in told:
+            e = has_fast and self._core_classes.is_efficiency(c.core_class)
+            self.tells_placement |= e
             work[E_CPU if e else F_CPU] += c.cpu_ns
             work[E_CYCLES if e else F_CYCLES] += c.cycles
             work[E_INS if e else F_INS] += c.instructions
             work[E_CYC_CPU if e else F_CYC_CPU] += c.counted_cpu_ns
-        if not delta.classes and self._core_classes.is_hybrid:
+        if not told and self._core_classes.is_hybrid:
             self.is_estimated = self.tells_placement = True
             where = self._core_classes.classes_of(delta.last_cpu)
             e_mask = np.array([*self._efficient, False])[where]  # the last entry answers for -1

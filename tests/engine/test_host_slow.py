@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from array import array
+from dataclasses import replace
 
 import pytest
 
@@ -10,7 +12,7 @@ from livemon.engine.detectors.host_slow import HostSlowDetector
 from livemon.model.criteria import Criteria, Roles, load_criteria
 from livemon.model.facts import Cpu, SessionFacts, Topology
 from livemon.model.findings import CAUSES, FindingChange, HostSlowTransient
-from livemon.model.samples import Sample, ThreadGone, ThreadTick
+from livemon.model.samples import UNKNOWN, ClassColumns, Sample, ThreadGone, ThreadTick
 from tests.engine.serving import Episode, Serving, ns, seconds
 
 CRITERIA = Criteria(roles=Roles(host=("prepare", "features", "handoff", "action_head")))
@@ -114,6 +116,54 @@ def test_placement_is_estimated_from_the_last_cpu_where_no_counter_tells_it() ->
     assert "estimated" in finding.causes[0].evidence
     assert any("estimated" in text for text in finding.does_not_show)
     assert verdicts(finding)["ipc"] == "unknown"
+
+
+def test_placement_is_estimated_where_one_counter_stands_for_several_classes() -> None:
+    facts = SessionFacts(topology=Topology((Cpu(0, "P"), Cpu(1, "E")), ("P", "E"), "test", ("E",), 2))
+    serving = Serving(30, classes=("P+E",), episodes=[Episode(12, 15, "placement")])
+    serving.last_cpu = lambda t, _name: int(12 < t <= 15)
+    samples = serving.samples()
+    for sample in samples:
+        if isinstance(sample, ThreadTick):
+            for column in sample.classes:
+                for k in range(len(column.cpu_ns)):
+                    column.cpu_ns[k] = UNKNOWN
+    (finding,), _ = judged(samples, facts=facts)
+    assert finding.primary_cause == "placement"
+    assert "estimated" in finding.causes[0].evidence
+    assert {row.core_class for row in finding.threads} == {"E"}
+    assert verdicts(finding)["ipc"] == "unknown"  # a rate over both classes says nothing
+
+
+def test_a_machine_of_efficiency_cores_alone_is_no_slow_start() -> None:
+    (finding,), _ = judged(Serving(30, classes=("E",), episodes=[Episode(12, 15, "ipc", 3.0)]).samples())
+    assert seconds(finding.start_ns) == pytest.approx(12, abs=0.1)
+    assert finding.primary_cause == "ipc"
+    assert verdicts(finding)["placement"] == "unknown"
+    assert {row.core_class for row in finding.threads} == {"E"}
+    assert judged(Serving(20, units=False, classes=("E",)).samples())[0] == []
+
+
+@pytest.mark.parametrize(
+    ("names", "zero"), [(("P", "LP-E"), "E"), (("big", "LITTLE"), ""), (("PRIME", "LITTLE"), "BIG"), (("X", "Y"), "Z")]
+)
+def test_classes_of_other_names_and_numbers_tell_placement(names: tuple[str, str], zero: str) -> None:
+    facts = SessionFacts()
+    if names == ("X", "Y"):  # names that say nothing: the topology has to
+        cpus = (Cpu(0, "X"), Cpu(1, "Y"), Cpu(2, "Z"))
+        facts = SessionFacts(topology=Topology(cpus, ("X", "Z", "Y"), "test", ("Y",), 3))
+    samples: list[Sample] = []
+    for sample in Serving(30, episodes=[Episode(12, 15, "placement")]).samples():
+        if isinstance(sample, ThreadTick):
+            classes = [replace(c, core_class=name) for c, name in zip(sample.classes, names, strict=True)]
+            none = array("q", bytes(8 * len(sample.index)))
+            classes += [ClassColumns(zero, none, none, none)] if zero else []
+            sample = replace(sample, classes=tuple(classes))
+        samples.append(sample)
+    (finding,), _ = judged(samples, facts=facts)
+    assert finding.primary_cause == "placement"
+    assert {row.core_class for row in finding.threads} == {names[1]}
+    assert all(row.residual == pytest.approx(1.0, abs=0.02) for row in finding.ledger)
 
 
 def test_waiting_for_a_cpu_is_told_from_being_blocked() -> None:
