@@ -90,6 +90,7 @@ class Recorder:
             facts,
             max_bytes=config.max_bytes,
             clock=clock,
+            is_durable=config.is_durable,
             rescue_folder=None if config.discard else state_dir(),
         )
         self._budget = Budget(

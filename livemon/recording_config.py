@@ -37,6 +37,8 @@ class RecordingConfig:
     counters: bool = True
     max_cpu_percent: float = DEFAULT_MAX_CPU_PERCENT
     max_bytes: int = DEFAULT_MAX_BYTES
+    is_durable: bool = False
+    """Each tick is synced to the disk, not each second."""
     has_screen: bool = False
     """Somebody looks at a screen: logs are read between ticks too, so that lines are shown as they come."""
     duration_s: float | None = None

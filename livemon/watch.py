@@ -331,6 +331,7 @@ def _config(watched: Watched, options: WatchOptions, session_path: Path, child: 
         criteria_toml=options.criteria_toml,
         criteria_sha256=options.criteria_sha256,
         keep=options.keep,
+        is_durable=options.durable,
         discard=options.no_record,
     )
 

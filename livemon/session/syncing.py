@@ -1,4 +1,4 @@
-"""Has the log on the disk once a second and keeps it short, on a thread of its own.
+"""Has the log on the disk once a second, or after each append, and keeps it short, on a thread of its own.
 
 Waiting for a disk can take seconds on a busy machine; a sample must not wait for it.
 """
@@ -17,19 +17,26 @@ _CHECKPOINT_BYTES = 1 << 20
 
 
 class Syncer:
-    """The thread; runs until ``stop``."""
+    """The thread; runs until ``stop``.
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    Args:
+        path: The session.
+        is_durable: Sync after each append, not once a second: as often as the disk can follow.
+    """
+
+    def __init__(self, path: Path, *, is_durable: bool = False) -> None:
         self._wal = path.with_name(path.name + "-wal")
-        self._stop = threading.Event()
+        self._path = path
+        self._is_durable = is_durable
+        self._is_stopped = False
+        self._due = threading.Event()
         self._thread = threading.Thread(target=self._run, name="livemon-sync", daemon=True)
         self._thread.start()
 
     def _run(self) -> None:
         db: sqlite3.Connection | None = None
         synced: tuple[int, int] | None = None
-        while not self._stop.wait(_EVERY_S):
+        while not self._has_to_stop():
             with contextlib.suppress(OSError, sqlite3.Error):
                 # A failure here shows up in the recorder's own writes, which say so.
                 stat = self._wal.stat()
@@ -44,6 +51,17 @@ class Syncer:
         if db is not None:
             db.close()
 
+    def _has_to_stop(self) -> bool:
+        """Wait for the next sync to be due."""
+        self._due.wait(_EVERY_S)
+        self._due.clear()
+        return self._is_stopped
+
+    def appended(self) -> None:
+        """Something was written."""
+        if self._is_durable:
+            self._due.set()
+
     def sync(self) -> None:
         """Have what was written so far on the disk."""
         with contextlib.suppress(OSError):
@@ -55,5 +73,6 @@ class Syncer:
 
     def stop(self) -> None:
         """End the thread, waiting for what it is doing."""
-        self._stop.set()
+        self._is_stopped = True
+        self._due.set()
         self._thread.join()

@@ -78,6 +78,7 @@ class SessionWriter:
         clock: For retries and the times of opening and closing.
         is_bulk: For imports: appends are large, written as packed blocks, and nothing is synced
             before ``close``.
+        is_durable: Each append is synced as soon as the disk can, not once a second.
         rescue_folder: Where the session is kept if somebody removes it meanwhile; ``None``: nowhere.
 
     Raises:
@@ -92,6 +93,7 @@ class SessionWriter:
         max_bytes: int = DEFAULT_MAX_BYTES,
         clock: Clock | None = None,
         is_bulk: bool = False,
+        is_durable: bool = False,
         rescue_folder: Path | None = None,
     ) -> None:
         self.path = Path(path).absolute()
@@ -120,7 +122,7 @@ class SessionWriter:
         self._whereabouts = Whereabouts(self.path, rescue_folder)
         self._maintenance = Maintenance(self._db, self.path, max_bytes, None if is_bulk else Reserve(self.path))
         self._maintained_ns: int | None = None
-        self._syncer = None if is_bulk or not self._has_wal else Syncer(self.path)
+        self._syncer = None if is_bulk or not self._has_wal else Syncer(self.path, is_durable=is_durable)
 
     def _open(self, facts: SessionFacts) -> tuple[RecorderLock, sqlite3.Connection]:
         path = self.path
@@ -208,6 +210,8 @@ class SessionWriter:
             batch = [Note(batch[0].arrival_ns, n.severity, n.text, n.remedy) for n in self._notes] + batch
             self._notes.clear()
         if not self._queue and self._write(batch):
+            if self._syncer is not None:
+                self._syncer.appended()
             self._maintain_if_overdue(batch[-1].arrival_ns)
             return
         was_well = not self._queue

@@ -1,13 +1,15 @@
 """Loss of power: what was synced is there, what was not may be anything, and nothing wrong is ever read."""
 
+import queue
 import random
 import shutil
 from pathlib import Path
 
 import pytest
 
-from livemon.session import recorder_state
+from livemon.session import recorder_state, syncing
 from livemon.session.reader import SessionReader
+from livemon.session.syncing import Syncer
 from livemon.session.writer import SessionWriter
 from tests.session.scripted import FACTS, flat, recording
 from tests.session.test_damage import is_subsequence, read
@@ -51,6 +53,28 @@ def test_what_was_synced_before_a_power_loss_is_read_and_nothing_wrong_after_it(
             assert is_subsequence(found, flat(appends[:number]))
             assert found[: len(flat(appends[:sure]))] == flat(appends[:sure])
             assert damage[0].startswith("not closed cleanly") or any("not closed cleanly" in text for text in damage)
+    writer.close()
+
+
+def test_a_durable_session_is_on_the_disk_after_each_append(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    live = tmp_path / "live"
+    log = live.with_name("live-wal")
+    synced = queue.SimpleQueue[int]()
+    sync = Syncer.sync
+
+    def watched(syncer: Syncer) -> None:
+        written = log.stat().st_size
+        sync(syncer)
+        synced.put(written)
+
+    monkeypatch.setattr(Syncer, "sync", watched)
+    monkeypatch.setattr(syncing, "_EVERY_S", 1000)
+    writer = SessionWriter(live, FACTS, is_durable=True)
+    for batch in recording(5):
+        writer.append(batch)
+        written = log.stat().st_size
+        while synced.get(timeout=60) < written:
+            pass
     writer.close()
 
 
