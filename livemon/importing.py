@@ -107,7 +107,7 @@ def import_files(request: ImportRequest) -> Imported:
     )
     total = write_session(request.output, facts, _anchored(merged, clock), is_forced=request.is_forced)
     records = sum(source.records for source in sources)
-    notes = [source.nothing_found for source in sources if not source.records]
+    notes = [remark for source in sources for remark in source.remarks]
     ticks = sum(source.ticks for source in counters)
     return Imported(records, ticks, total, clock, tuple(notes))
 
@@ -241,9 +241,22 @@ def write_session(path: Path, facts: SessionFacts, samples: Iterator[Sample], *,
         if is_locked(path):
             raise SessionError(f"{path} is being recorded", "stop its recorder first")
     part = path.with_name(path.name + ".part")
-    for leftover in (part, part.with_name(part.name + "-lock")):
-        with contextlib.suppress(OSError):
-            leftover.unlink()
+    _discard(part)
+    try:
+        total = _write(part, facts, samples)
+        if path.exists():
+            remove_session(path)  # with what a crash left beside it, which would be taken for the new one's
+        part.replace(path)
+    except OSError as error:
+        _discard(part)
+        raise SessionError(f"can't write {path}: {error.strerror}") from None
+    except BaseException:
+        _discard(part)
+        raise
+    return total
+
+
+def _write(part: Path, facts: SessionFacts, samples: Iterator[Sample]) -> int:
     writer = SessionWriter(part, facts, is_bulk=True)
     total = 0
     try:
@@ -256,22 +269,26 @@ def write_session(path: Path, facts: SessionFacts, samples: Iterator[Sample], *,
                 batch.append(sample)
                 total += 1
             _append(writer, batch)
-        writer.close("imported")
     except BaseException:
         writer.close("failed")
-        with contextlib.suppress(OSError):
-            part.unlink()
         raise
-    try:
-        if path.exists():
-            remove_session(path)  # with what a crash left beside it, which would be taken for the new one's
-        part.replace(path)
-    except OSError as error:
-        raise SessionError(f"can't write {path}: {error.strerror}") from None
+    writer.close("imported")
+    _check(writer)
     return total
+
+
+def _discard(part: Path) -> None:
+    """Remove an unfinished session and whatever lies beside it."""
+    for suffix in ("", "-lock", "-journal", "-wal", "-shm"):
+        with contextlib.suppress(OSError):
+            part.with_name(part.name + suffix).unlink()
 
 
 def _append(writer: SessionWriter, batch: list[Sample]) -> None:
     writer.append(batch)
+    _check(writer)
+
+
+def _check(writer: SessionWriter) -> None:
     if writer.problem is not None:
         raise SessionError(f"can't write {writer.path}: {writer.problem}", "free some space or choose another place")

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import heapq
 import re
 import stat
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from itertools import count
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from livemon.engine.roles import CPU, TOTAL, role_of
+from livemon.importing_order import Believed, in_order
+from livemon.importing_stamps import StampJudge
 from livemon.model.clock import WallMapping
 from livemon.model.criteria import Criteria
 from livemon.model.errors import UsageError
-from livemon.model.samples import ClockAnchor, LogCount, LogStream, Lost, Mark, Sample
+from livemon.model.samples import ClockAnchor, LogCount, LogStream, Lost, Mark, Note, Sample
 from livemon.parse.options import ParseOptions
 from livemon.parse.placing import place
 from livemon.parse.plain import HEAD_BYTES, check_text
@@ -25,9 +25,6 @@ from livemon.parse.timestamps import find as find_stamp
 
 SessionClock = Literal["monotonic", "unix", "order"]
 CHUNK_BYTES = 1 << 16
-REORDER_NS = 2_000_000_000
-"""Lines that were written out of order by no more than this are put in order."""
-_REORDER_MOST = 50_000
 _MARK_CHARS = 200
 _SHOWN_CHARS = 80
 TIME_LIMIT_NS = 1 << 62
@@ -117,9 +114,9 @@ def read_arrivals(path: Path) -> Iterator[int]:
         with path.open("rb") as file:
             for number, line in enumerate(file, 1):
                 t_ns = int(line) if _WHOLE.match(line) else TIME_LIMIT_NS
-                if not -TIME_LIMIT_NS < t_ns < TIME_LIMIT_NS:
+                if not 0 <= t_ns < TIME_LIMIT_NS:
                     shown = line[:40].decode(errors="replace").strip()
-                    raise UsageError(f"{path}, line {number}: {shown!r} is not a time in whole ns")
+                    raise UsageError(f"{path}, line {number}: {shown!r} is not a time in whole ns from 0 on")
                 yield t_ns
     except OSError as error:
         raise UsageError(f"can't read {path}: {error.strerror}") from None
@@ -152,7 +149,23 @@ class LogSamples:
         self._at_ns = start_ns
         self._stream = log.stream()
         self._arrivals = None if log.arrivals is None else _Arrivals(log.arrivals, log.path)
+        self._believed: Believed | None = None
+        judged = clock != "order" and self._arrivals is None
+        self._judge = StampJudge() if judged else None
+        self._marks: list[tuple[int, str]] = []
         self.records = 0
+
+    @property
+    def doubts(self) -> str:
+        """What is said of stamps that were not believed; empty if all were."""
+        lines = 0 if self._judge is None else self._judge.doubted
+        if not lines:
+            return ""
+        if lines == 1:
+            return "1 line carries a time that the lines around it contradict; it is placed by its neighbours"
+        return (
+            f"{lines:,} lines carry a time that the lines around them contradict; they are placed by their neighbours"
+        )
 
     @property
     def nothing_found(self) -> str:
@@ -165,6 +178,13 @@ class LogSamples:
             f"try: livemon parse --explain {path}"
         )
 
+    @property
+    def remarks(self) -> list[str]:
+        """What the user should know, after all was read."""
+        if not self.records:
+            return [self.nothing_found]
+        return [self._believed.note] if self._believed is not None and self._believed.contradicted else []
+
     def samples(self) -> Iterator[Sample]:
         """In order of arrival.
 
@@ -172,7 +192,10 @@ class LogSamples:
             UsageError: The log or its arrivals can't be read, or do not belong together.
         """
         announced = False
-        for sample in in_order(self._read()):
+        samples: Iterable[Sample] = self._read()
+        if self._arrivals is None and self._clock != "order":
+            samples = self._believed = Believed(samples, str(self._log.path))
+        for sample in in_order(samples):
             if not announced:
                 announced = True
                 yield LogStream(sample.arrival_ns, self._log.index, str(self._log.path.absolute()))
@@ -191,7 +214,7 @@ class LogSamples:
             yield from self._place(records, marks.feed(data))
             yield self._count(before)
             before = stream.stats.lines, stream.stats.records, stream.stats.malformed
-        yield from self._place(stream.finish(), [])
+        yield from self._place(stream.finish(), [], is_end=True)
         if self._arrivals is not None:
             self._at_ns = max(self._at_ns, self._arrivals.check_end(lines, ends_open))
         if before != (stream.stats.lines, stream.stats.records, stream.stats.malformed):
@@ -199,6 +222,8 @@ class LogSamples:
         if stream.stats.unterminated:
             reason = "the last line has no end and may be torn (--accept-unterminated reads it)"
             yield Lost(self._at_ns, "log", stream.stats.unterminated, "lines", reason)
+        if self.doubts:
+            yield Note(self._at_ns, "warning", f"{self._log.path.name}: {self.doubts}")
 
     def _count(self, before: tuple[int, int, int]) -> LogCount:
         stats = self._stream.stats
@@ -217,14 +242,14 @@ class LogSamples:
             if self._clock == "monotonic":
                 yield ClockAnchor(max(self._at_ns, 0) or mono_ns, mono_ns, wall_ns)
 
-    def _place(self, records: list[ParsedRecord], marks: list[tuple[int, str]]) -> Iterator[Sample]:
+    def _place(
+        self, records: list[ParsedRecord], marks: list[tuple[int, str]], *, is_end: bool = False
+    ) -> Iterator[Sample]:
         """Records and marked lines in the order of their lines."""
-        waiting = iter(marks)
-        mark = next(waiting, None)
-        for record in records:
-            while mark is not None and mark[0] <= record.line:
-                yield self._mark(*mark)
-                mark = next(waiting, None)
+        self._marks += marks
+        for record in self._settled(records, is_end=is_end):
+            while self._marks and self._marks[0][0] <= record.line:
+                yield self._mark(*self._marks.pop(0))
             arrival_ns = self._arrival(record)
             self._at_ns = arrival_ns
             self.records += 1
@@ -235,9 +260,20 @@ class LogSamples:
                 stream=self._log.index,
                 session_clock=self._clock,
             )
-        while mark is not None:
-            yield self._mark(*mark)
-            mark = next(waiting, None)
+        held = None if self._judge is None else self._judge.first_held_line
+        while self._marks and (held is None or self._marks[0][0] < held):
+            yield self._mark(*self._marks.pop(0))
+
+    def _settled(self, records: list[ParsedRecord], *, is_end: bool) -> Iterator[ParsedRecord]:
+        """The records whose stamps are settled: believed, or taken from them."""
+        judge = self._judge
+        if judge is None:
+            yield from records
+            return
+        for record in records:
+            yield from judge.take(record, self._on_session_clock(record.t_ns, record.clock))
+        if is_end:
+            yield from judge.finish()
 
     def _mark(self, line: int, text: str) -> Mark:
         if self._arrivals is not None:
@@ -275,29 +311,6 @@ class LogSamples:
             if role != CPU:
                 parts += ms
         return parts
-
-
-def in_order(samples: Iterable[Sample]) -> Iterator[Sample]:
-    """Samples by arrival: what is late by up to ``REORDER_NS`` is put in order, what is later arrives late."""
-    heap: list[tuple[int, int, Sample]] = []
-    numbers = count()
-    newest = last = -(1 << 62)
-
-    def out() -> Sample:
-        nonlocal last
-        arrival_ns, _, sample = heapq.heappop(heap)
-        if arrival_ns < last:
-            return replace(sample, arrival_ns=last)
-        last = arrival_ns
-        return sample
-
-    for sample in samples:
-        heapq.heappush(heap, (sample.arrival_ns, next(numbers), sample))
-        newest = max(newest, sample.arrival_ns)
-        while heap[0][0] < newest - REORDER_NS or len(heap) > _REORDER_MOST:
-            yield out()
-    while heap:
-        yield out()
 
 
 class _Arrivals:
