@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from livemon import __version__
 from livemon.model.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, LivemonError
@@ -41,6 +42,13 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> None:  # type: ignore[override]
         """Print the mistake and leave."""
         self.exit(EXIT_USAGE, f"{self.prog}: {one_line(message)} (see '{self.prog} --help')\n")
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Print; argparse would say nothing of a text for stdout that could not be written."""
+        if file is not None and file is sys.stdout:
+            file.write(message)
+        else:
+            super()._print_message(message, file)
 
 
 def command_module(name: str) -> str:
@@ -84,6 +92,15 @@ def _drop_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def _parse(parser: Parser, arguments: Sequence[str]) -> argparse.Namespace:
+    """The options; ``--help`` and ``--version`` leave only after their text was really written."""
+    try:
+        return parser.parse_args(arguments)
+    except SystemExit:
+        sys.stdout.flush()
+        raise
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code (see the contract: 0, 1, 2, 3, 130)."""
     _replace_closed_streams()
@@ -92,18 +109,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     known = command if command in COMMANDS else None
     # Fourteen more parsers would delay the first paint by several milliseconds.
     parser = build_parser(known, is_alone=known is not None and arguments[0] == known)
-    options = parser.parse_args(arguments)
-    if options.command is None:
-        parser.print_help(sys.stderr)
-        return EXIT_USAGE
+    who = "livemon" if known is None else f"livemon {known}"
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A terminal or pipe that can't take a sign (LANG=C, names that are no UTF-8) gets "?" for it, not a traceback.
         sys.stdout.reconfigure(errors="replace")
     try:
+        options = _parse(parser, arguments)
+        if options.command is None:
+            parser.print_help(sys.stderr)
+            return EXIT_USAGE
+        who = f"livemon {options.command}"
         code: int = importlib.import_module(command_module(options.command)).run(options)
         sys.stdout.flush()
     except LivemonError as error:
-        print(f"livemon {options.command}: {one_line(str(error))}", file=sys.stderr)
+        print(f"{who}: {one_line(str(error))}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
@@ -116,6 +135,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         _drop_output()
         what = error.strerror or str(error)
         name = f"{error.filename}: " if error.filename else "can't go on or write the output: "
-        print(f"livemon {options.command}: {one_line(name + what)}", file=sys.stderr)
+        print(f"{who}: {one_line(name + what)}", file=sys.stderr)
         return EXIT_USAGE
     return code

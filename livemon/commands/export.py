@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from livemon.commands.time_range import Stretch, add_range_arguments, stretch_of
-from livemon.export.files import check_output, whole_file
+from livemon.export.files import check_output, check_unused, whole_file
 from livemon.export.plots import ClassedSample
 from livemon.model.clock import SystemClock
 from livemon.model.criteria import load_criteria
@@ -42,8 +42,10 @@ def prepare_parser(parser: argparse.ArgumentParser) -> None:
         "--output",
         required=True,
         metavar="PATH",
-        help="the file; for tables a folder, or NAME.csv (NAME.parquet) for the timings with the others beside it",
+        help="the file; for tables a folder, or NAME.csv (NAME.parquet) for the timings with the others beside it; "
+        "in CSV, texts that begin with = + - or @ get a ' before them, so that no spreadsheet runs them",
     )
+    parser.add_argument("--force", action="store_true", help="replace existing files (never a session)")
     parser.add_argument("--criteria", metavar="FILE", help="judge by this criteria file, not by the recorded one")
     add_range_arguments(parser)
 
@@ -66,6 +68,8 @@ def run(args: argparse.Namespace) -> int:
             require_pyarrow()
     else:
         check_output(args.output)
+    if not args.force:
+        check_unused(_goals(args.output, args.to))
     criteria_toml = None if args.criteria is None else load_criteria_text(args.criteria)
     stretch = stretch_of(path, args.from_, args.until, criteria_toml)
     if args.to == "jsonl":
@@ -84,11 +88,29 @@ def check_tables(path: str, form: str) -> None:
     """
     goal = Path(path)
     if goal.suffix == f".{form}" and not goal.is_dir():
-        check_output(path)
+        for file in _goals(path, form):
+            check_output(str(file))
     elif goal.exists() and not goal.is_dir():
         raise UsageError(f"{path} is a file", f"give a folder (it is made when missing) or a name in .{form}")
     elif not goal.parent.is_dir():
         raise UsageError(f"there is no folder {goal.parent} to make {goal.name} in", "create it first")
+
+
+def _goals(output: str, form: str) -> list[Path]:
+    """The files that an export makes."""
+    goal = Path(output)
+    if output == "-":
+        return []
+    if form not in TABLE_FORMATS:
+        return [goal]
+    return [_table(goal, name, f".{form}") for name in ("timings", "threads", "findings")]
+
+
+def _table(goal: Path, name: str, suffix: str) -> Path:
+    """Where a table goes: into the folder, or beside the file that is named for the timings."""
+    if goal.suffix != suffix or goal.is_dir():
+        return goal / f"{name}{suffix}"
+    return goal if name == "timings" else goal.with_name(f"{goal.stem}.{name}{suffix}")
 
 
 def _judge(path: str, criteria_toml: str | None, stretch: Stretch | None) -> Judgement:
@@ -216,11 +238,9 @@ def _put_tables(output: str, suffix: str, write: Callable[[Path], dict[str, int]
             rows = write(Path(temporary))
             for name in rows:
                 file = Path(temporary) / f"{name}{suffix}"
-                if goal.suffix == suffix and not goal.is_dir():
-                    file.replace(goal if name == "timings" else goal.with_name(f"{goal.stem}.{name}{suffix}"))
-                else:
+                if goal.suffix != suffix or goal.is_dir():
                     goal.mkdir(exist_ok=True)
-                    file.replace(goal / file.name)
+                file.replace(_table(goal, name, suffix))
     except OSError as error:
         raise UsageError(f"could not write {output}: {error.strerror or error}") from error
     return ", ".join(f"{name} {count:,} rows" for name, count in rows.items())

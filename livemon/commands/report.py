@@ -31,7 +31,11 @@ def prepare_parser(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``report``."""
     parser.add_argument("sessions", nargs="+", metavar="SESSION", help="a session: a path, a name, or 'last'")
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="JSON on stdout (schema 1); several sessions as a list")
+    form.add_argument(
+        "--json",
+        action="store_true",
+        help='JSON on stdout (schema 1); several sessions as {"schema": 1, "sessions": [...]}',
+    )
     form.add_argument("--markdown", action="store_true", help="Markdown on stdout, for an issue")
     form.add_argument("--html", metavar="FILE", help="one HTML file with plots; needs no network")
     parser.add_argument("--criteria", metavar="FILE", help="judge by this criteria file, not by the recorded one")

@@ -25,7 +25,8 @@ def add_range_arguments(parser: argparse.ArgumentParser) -> None:
         "--from",
         dest="from_",
         metavar="TIME",
-        help=f"only what came from then on: {_FORMS}, or seconds as the report prints them; write --from=-30s",
+        help=f"only what came from then on: {_FORMS}, or seconds as the report prints them; write --from=-30s; "
+        "findings that touch the stretch are told whole",
     )
     parser.add_argument("--until", metavar="TIME", help="only what came until then; the same forms")
 

@@ -260,7 +260,7 @@ class Episode:
             ledger=ledger_rows(found),
             threads=evidence_rows(found, threads.class_names),
             buckets=self.buckets.get(),
-            cost_ms=self.cost_ns / 1e6 if self.slow_units and not self.is_cold else None,
+            cost_ms=max(self.cost_ns, 0) / 1e6 if self.slow_units and not self.is_cold else None,
             units=own,
             slow_units=self.slow_units,
             not_recovered_by_5_s=late,

@@ -1,4 +1,8 @@
-"""Tables as CSV: RFC 4180 quoting, UTF-8, empty is unknown."""
+"""Tables as CSV: RFC 4180 quoting, UTF-8, empty is unknown.
+
+A text that a spreadsheet would run as a formula (it begins with = + - @, tab or carriage return) gets a
+single quote before it; Parquet and JSON Lines hold it raw.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,8 @@ from livemon.export.plots import ClassedSample
 from livemon.export.tables import FINDINGS, TIMINGS, RowMaker, Value, core_classes, finding_rows, thread_columns
 from livemon.model.judgement import Judgement
 from livemon.model.samples import TimingRecord
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def write_csv_tables(
@@ -37,11 +43,11 @@ def write_csv_tables(
         for sample, class_key in samples():
             if isinstance(sample, TimingRecord):
                 made = list(maker.timings(sample, class_key))
-                timings.writerows(made)
+                timings.writerows([map(_cell, row) for row in made])
                 rows["timings"] += len(made)
             else:
                 made = list(maker.threads(sample))
-                threads.writerows(made)
+                threads.writerows([map(_cell, row) for row in made])
                 rows["threads"] += len(made)
         for row in finding_rows(judgement):
             findings.writerow(map(_cell, row))
@@ -50,4 +56,6 @@ def write_csv_tables(
 
 
 def _cell(value: Value) -> Value:
+    if isinstance(value, str):
+        return f"'{value}" if value.startswith(_FORMULA) else value
     return ("true" if value else "false") if isinstance(value, bool) else value

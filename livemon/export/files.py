@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from livemon.model.errors import UsageError
 
 _DATABASE = b"SQLite format 3\0"
+_BESIDE = ("-wal", "-shm", "-journal", "-lock", "-reserve", "-out", "-out.1")
+"""What may lie beside a session and is part of it."""
 
 
 @contextmanager
@@ -64,14 +66,33 @@ def check_output(path: str) -> None:
         raise UsageError(f"{path} is a folder", f"give a file in it, such as {goal / 'livemon.out'}")
     if not goal.parent.is_dir():
         raise UsageError(f"there is no folder {goal.parent} to write {goal.name} into", "create it first")
-    if goal.is_file():
-        try:
-            with goal.open("rb") as file:
-                is_database = file.read(len(_DATABASE)) == _DATABASE
-        except OSError:
-            return  # not to be read, but maybe to be written
-        if is_database:
-            raise UsageError(f"{path} is a session or another database", "choose another output")
+    if _is_database(goal):
+        raise UsageError(f"{path} is a session or another database", "choose another output")
+    for suffix in _BESIDE:
+        whole = goal.with_name(goal.name.removesuffix(suffix)) if goal.name != suffix else goal
+        if whole != goal and _is_database(whole):
+            raise UsageError(f"{path} is a part of the session {whole}", "choose another output")
+
+
+def check_unused(paths: Iterable[Path]) -> None:
+    """Fail where a file that somebody made would be replaced; devices and pipes are no such files.
+
+    Raises:
+        UsageError: with the first of them.
+    """
+    for path in paths:
+        if path.is_file():
+            raise UsageError(f"{path} exists", "choose another output, or --force to replace it")
+
+
+def _is_database(path: Path) -> bool:
+    try:
+        if not path.is_file():
+            return False
+        with path.open("rb") as file:
+            return file.read(len(_DATABASE)) == _DATABASE
+    except OSError:
+        return False  # not to be read, but maybe to be written
 
 
 def _place(path: str) -> Path:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from livemon.export.document import Block, Bullets, Facts, Heading, Paragraph, Table, Verdict, columns
 from livemon.export.numbers import counted, decimals, duration_s, ms, percent, plain, ratio
-from livemon.export.times import SessionTimes
+from livemon.export.times import SessionTimes, told_end_ns
 from livemon.model.findings import CAUSE_WORDS, Bucket, Finding, HostSlowTransient, OversizedFinalize
 from livemon.model.judgement import Judgement
 
@@ -50,7 +50,7 @@ def _oversized_sentence(finding: OversizedFinalize) -> str:
 
 
 def _transient_sentence(finding: HostSlowTransient, judgement: Judgement, times: SessionTimes) -> str:
-    end_ns = finding.end_ns if finding.end_ns is not None else judgement.end_ns
+    end_ns = told_end_ns(finding, judgement)
     length = None if end_ns is None else (end_ns - finding.start_ns) / 1e9
     still = "ongoing for" if finding.end_ns is None else "for"
     sentence = f"{finding.id} host-slow transient at {times.text(finding.start_ns)} {still} {duration_s(length)}"
@@ -75,15 +75,17 @@ def cause_words(cause: str) -> str:
 def evidence(finding: Finding, judgement: Judgement, times: SessionTimes) -> Iterator[Block]:
     """Everything behind a finding."""
     yield Heading(f"{finding.id} in detail", 3)
-    yield Facts(tuple(_facts(finding, times)))
+    yield Facts(tuple(_facts(finding, judgement, times)))
     if isinstance(finding, HostSlowTransient):
         yield from _transient_tables(finding)
 
 
-def _facts(finding: Finding, times: SessionTimes) -> Iterator[tuple[str, str]]:
+def _facts(finding: Finding, judgement: Judgement, times: SessionTimes) -> Iterator[tuple[str, str]]:
     start, found = times.text(finding.start_ns), times.text(finding.detected_ns)
     when = f"since {start}, not over" if finding.end_ns is None else f"{start} to {times.text(finding.end_ns)}"
     yield "When", f"{when}; detected {found}"
+    if beyond := _beyond(finding, judgement):
+        yield "Stretch", f"reaches beyond it ({beyond}); all its figures are of the whole finding"
     if isinstance(finding, OversizedFinalize):
         yield "Class", class_words(finding.class_key)
         yield "Stage", f"{finding.stage}, {counted(finding.units, 'unit')}"
@@ -115,13 +117,24 @@ def _facts(finding: Finding, times: SessionTimes) -> Iterator[tuple[str, str]]:
     yield "Peak P99", f"{ms(finding.peak_p99_ms)} ms"
     yield "Units", f"{finding.slow_units:,} of {finding.units:,} were host-slow"
     if finding.cost_ms is not None:
-        yield "Cost", f"{ms(finding.cost_ms)} ms lost in the episode"
+        lost = f"{ms(finding.cost_ms)} ms lost in the episode"
+        yield "Cost", lost if finding.cost_ms > 0 else "none: the units took no longer in all"
     if finding.detected_by:
         yield "Raised by", finding.detected_by
     if finding.transient_bins_s is not None:
         yield "In bins", f"{finding.transient_bins_s:g} s by the rule of whole bins of submission time"
     if finding.after_it:
         yield "After it", finding.after_it
+
+
+def _beyond(finding: Finding, judgement: Judgement) -> str:
+    """On which sides a finding goes past the stretch that is told of."""
+    if judgement.whole_ns is None or judgement.start_ns is None or judgement.end_ns is None:
+        return ""
+    end_ns = told_end_ns(finding, judgement)
+    sides = ["began before"] if finding.start_ns < judgement.start_ns else []
+    sides += ["goes on after"] if end_ns is not None and end_ns > judgement.end_ns else []
+    return ", ".join(sides)
 
 
 def _transient_tables(finding: HostSlowTransient) -> Iterator[Block]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from livemon.export.numbers import number
-from livemon.export.times import ClockName, SessionTimes
+from livemon.export.times import ClockName, SessionTimes, told_end_ns
 from livemon.model.findings import (
     Bucket,
     Cause,
@@ -131,8 +131,8 @@ def thread_json(row: ThreadStats) -> Json:
 
 
 def finding_json(finding: Finding, judgement: Judgement, times: SessionTimes) -> Json:
-    """A finding; ``end`` of an ongoing one is the session's end."""
-    end_ns = finding.end_ns if finding.end_ns is not None else judgement.end_ns
+    """A finding, whole; ``end`` of an ongoing one is the session's end, also in the report of a stretch."""
+    end_ns = told_end_ns(finding, judgement)
     common = {
         "kind": finding.kind,
         "id": finding.id,

@@ -6,6 +6,7 @@ import datetime
 from typing import Literal
 
 from livemon.model.clock import WallMapping
+from livemon.model.findings import Finding
 from livemon.model.judgement import Judgement
 
 ClockName = Literal["wall", "monotonic", "relative"]
@@ -75,6 +76,13 @@ class SessionTimes:
         if self.is_wall and not self._is_unix:
             return self._mapping.wall_ns(t_ns) or 0
         return t_ns
+
+
+def told_end_ns(finding: Finding, judgement: Judgement) -> int | None:
+    """Where a finding ends, session ns; one that is not over ends with the session, whatever stretch is told of."""
+    if finding.end_ns is not None:
+        return finding.end_ns
+    return judgement.end_ns if judgement.whole_ns is None else judgement.whole_ns[1]
 
 
 def utc(unix_ns: int) -> datetime.datetime:

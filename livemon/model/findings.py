@@ -156,7 +156,7 @@ class HostSlowTransient:
     threads: tuple[ThreadEvidence, ...] = ()
     buckets: tuple[Bucket, ...] = ()
     cost_ms: float | None = None
-    """Time lost in the episode: sum of duration minus healthy median."""
+    """Time lost in the episode: whole units minus their healthy median, summed; 0 where they took no longer in all."""
     units: int = 0
     slow_units: int = 0
     not_recovered_by_5_s: bool = False

@@ -116,6 +116,34 @@ def test_what_is_in_the_way_is_named(
     assert sorted(os.listdir(tmp_path)) == ["file"]
 
 
+@pytest.mark.parametrize(
+    ("form", "name", "made"), [("jsonl", "a", "a"), ("csv", "x.csv", "x.threads.csv"), ("csv", "t", "t/findings.csv")]
+)
+def test_a_file_of_the_user_is_replaced_only_when_forced(
+    session: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], form: str, name: str, made: str
+) -> None:
+    (tmp_path / made).parent.mkdir(exist_ok=True)
+    (tmp_path / made).write_text("precious")
+    code, _, err = export(capsys, session, "--to", form, "-o", tmp_path / name)
+    assert code == 2
+    assert "--force" in err
+    assert (tmp_path / made).read_text() == "precious"
+    assert export(capsys, session, "--to", form, "-o", tmp_path / name, "--force")[0] == 0
+    assert (tmp_path / made).read_text() != "precious"
+
+
+@pytest.mark.parametrize("suffix", ["", "-wal", "-shm", "-lock"])
+def test_no_force_writes_over_a_session_or_its_parts(
+    session: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], suffix: str
+) -> None:
+    other = tmp_path / "other.livemon"
+    other.write_bytes(session.read_bytes())
+    code, _, err = export(capsys, session, "--to", "jsonl", "-o", f"{other}{suffix}", "--force")
+    assert code == 2
+    assert "session" in err
+    assert os.listdir(tmp_path) == ["other.livemon"]
+
+
 def test_without_pyarrow_the_remedy_is_named(
     session: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

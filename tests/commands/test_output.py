@@ -51,6 +51,15 @@ def test_a_full_device_is_one_line_and_exit_2(folder: Path, command: list[str]) 
     assert "No space left on device" in messages[0]
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("command", [["--help"], ["--version"], ["report", "--help"]], ids=" ".join)
+def test_help_for_a_full_device_is_exit_2(folder: Path, command: list[str]) -> None:
+    done = run(folder, command, ">/dev/full")
+    assert done.returncode == 2
+    assert "No space left on device" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_a_closed_stdout_is_no_traceback(folder: Path, command: list[str]) -> None:
     done = run(folder, command, ">&-")

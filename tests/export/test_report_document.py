@@ -6,9 +6,10 @@ import pytest
 
 from livemon.export.markdown import render_markdown
 from livemon.export.report_document import report_blocks, sessions_overview
+from livemon.export.report_json import reports_json
 from livemon.export.text import cells, render_text
 from livemon.model.judgement import ThreadStats
-from tests.export.judgements import empty, judgement, oversized, stage, transient
+from tests.export.judgements import T0, S, empty, judgement, oversized, stage, transient
 
 
 def text(value: object = None, width: int = 80) -> str:
@@ -20,6 +21,24 @@ def test_verdicts_come_first_and_critical_before_warning() -> None:
     assert lines[2].startswith("CRITICAL  F1 oversized finalize: validate of 1/3")
     assert next(line for line in lines if "T1" in line).startswith("WARNING  T1 host-slow transient")
     assert text().index("CRITICAL") < text().index("WARNING") < text().index("Session\n")
+
+
+def test_a_cost_that_is_not_there_is_no_negative_loss() -> None:
+    assert "512.5 ms lost in the episode" in text(width=200).replace("512.50", "512.5")
+    assert "none: the units took no longer in all" in text(judgement(findings=(transient(cost_ms=0.0),)))
+
+
+def test_a_finding_past_the_stretch_is_told_whole_and_says_so() -> None:
+    whole = {"start_ns": T0 + 9 * S, "end_ns": T0 + 10 * S, "whole_ns": (T0, T0 + 20 * S)}
+    for end_ns, length in ((T0 + 11 * S, 3.0), (None, 12.0)):
+        part = judgement(findings=(transient(end_ns=end_ns),), **whole)
+        assert "reaches beyond it (began before, goes on after)" in text(part, width=200)
+        (found,) = reports_json([part], "monotonic")["findings"]  # type: ignore[misc, attr-defined]
+        assert found["ongoing"] is (end_ns is None)
+        assert found["duration_s"] == pytest.approx(length)
+        assert found["end"] - found["start"] == pytest.approx(length)
+    inside = judgement(findings=(transient(),), whole_ns=(T0, T0 + 20 * S))
+    assert "reaches beyond" not in text(inside)
 
 
 @pytest.mark.parametrize("width", [80, 100, 200])

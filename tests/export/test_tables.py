@@ -95,6 +95,17 @@ def test_csv_quotes_what_logs_contain_and_leaves_unknown_empty(tmp_path: Path) -
     assert (named["unit"], named["pid"], named["offset"], named["line"]) == ("", "", "", "")
 
 
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t"])
+def test_csv_texts_are_no_formulas_and_numbers_stay_numbers(tmp_path: Path, start: str) -> None:
+    odd = TimingRecord(T0, T0, "arrival", f"{start}1", None, None, (("x", 1.5),), start_ns=-5)
+    write_csv_tables(judgement(), lambda: [(odd, "k")], tmp_path)
+    with (tmp_path / "timings.csv").open(newline="") as file:
+        head, row = csv.reader(file)
+    named = dict(zip(head, row, strict=True))
+    assert named["source"] == f"'{start}1"
+    assert (named["stage"], named["duration_ms"], named["start_ns"]) == ("x", "1.5", "-5")
+
+
 def test_findings_keep_causes_and_open_ends(tmp_path: Path) -> None:
     rows = list(finding_rows(judgement()))
     write_parquet_tables(judgement(), list, tmp_path)
