@@ -11,11 +11,10 @@ from typing import Literal
 
 from livemon.engine.roles import CPU, TOTAL, role_of
 from livemon.importing_order import Believed, in_order
-from livemon.importing_stamps import StampJudge
 from livemon.model.clock import WallMapping
 from livemon.model.criteria import Criteria
 from livemon.model.errors import UsageError
-from livemon.model.samples import ClockAnchor, LogCount, LogStream, Lost, Mark, Note, Sample
+from livemon.model.samples import ClockAnchor, LogCount, LogStream, Lost, Mark, Sample
 from livemon.parse.options import ParseOptions
 from livemon.parse.placing import place
 from livemon.parse.plain import HEAD_BYTES, check_text
@@ -150,22 +149,7 @@ class LogSamples:
         self._stream = log.stream()
         self._arrivals = None if log.arrivals is None else _Arrivals(log.arrivals, log.path)
         self._believed: Believed | None = None
-        judged = clock != "order" and self._arrivals is None
-        self._judge = StampJudge() if judged else None
-        self._marks: list[tuple[int, str]] = []
         self.records = 0
-
-    @property
-    def doubts(self) -> str:
-        """What is said of stamps that were not believed; empty if all were."""
-        lines = 0 if self._judge is None else self._judge.doubted
-        if not lines:
-            return ""
-        if lines == 1:
-            return "1 line carries a time that the lines around it contradict; it is placed by its neighbours"
-        return (
-            f"{lines:,} lines carry a time that the lines around them contradict; they are placed by their neighbours"
-        )
 
     @property
     def nothing_found(self) -> str:
@@ -214,7 +198,7 @@ class LogSamples:
             yield from self._place(records, marks.feed(data))
             yield self._count(before)
             before = stream.stats.lines, stream.stats.records, stream.stats.malformed
-        yield from self._place(stream.finish(), [], is_end=True)
+        yield from self._place(stream.finish(), [])
         if self._arrivals is not None:
             self._at_ns = max(self._at_ns, self._arrivals.check_end(lines, ends_open))
         if before != (stream.stats.lines, stream.stats.records, stream.stats.malformed):
@@ -222,8 +206,6 @@ class LogSamples:
         if stream.stats.unterminated:
             reason = "the last line has no end and may be torn (--accept-unterminated reads it)"
             yield Lost(self._at_ns, "log", stream.stats.unterminated, "lines", reason)
-        if self.doubts:
-            yield Note(self._at_ns, "warning", f"{self._log.path.name}: {self.doubts}")
 
     def _count(self, before: tuple[int, int, int]) -> LogCount:
         stats = self._stream.stats
@@ -242,14 +224,14 @@ class LogSamples:
             if self._clock == "monotonic":
                 yield ClockAnchor(max(self._at_ns, 0) or mono_ns, mono_ns, wall_ns)
 
-    def _place(
-        self, records: list[ParsedRecord], marks: list[tuple[int, str]], *, is_end: bool = False
-    ) -> Iterator[Sample]:
+    def _place(self, records: list[ParsedRecord], marks: list[tuple[int, str]]) -> Iterator[Sample]:
         """Records and marked lines in the order of their lines."""
-        self._marks += marks
-        for record in self._settled(records, is_end=is_end):
-            while self._marks and self._marks[0][0] <= record.line:
-                yield self._mark(*self._marks.pop(0))
+        waiting = iter(marks)
+        mark = next(waiting, None)
+        for record in records:
+            while mark is not None and mark[0] <= record.line:
+                yield self._mark(*mark)
+                mark = next(waiting, None)
             arrival_ns = self._arrival(record)
             self._at_ns = arrival_ns
             self.records += 1
@@ -260,20 +242,9 @@ class LogSamples:
                 stream=self._log.index,
                 session_clock=self._clock,
             )
-        held = None if self._judge is None else self._judge.first_held_line
-        while self._marks and (held is None or self._marks[0][0] < held):
-            yield self._mark(*self._marks.pop(0))
-
-    def _settled(self, records: list[ParsedRecord], *, is_end: bool) -> Iterator[ParsedRecord]:
-        """The records whose stamps are settled: believed, or taken from them."""
-        judge = self._judge
-        if judge is None:
-            yield from records
-            return
-        for record in records:
-            yield from judge.take(record, self._on_session_clock(record.t_ns, record.clock))
-        if is_end:
-            yield from judge.finish()
+        while mark is not None:
+            yield self._mark(*mark)
+            mark = next(waiting, None)
 
     def _mark(self, line: int, text: str) -> Mark:
         if self._arrivals is not None:

@@ -20,18 +20,18 @@ LINES = 1200
 STEP_S = 0.02
 
 
-def record(t_ns: int, *, time_from: str = "line", ms: float = 8.0) -> TimingRecord:
-    return TimingRecord(t_ns, t_ns, time_from, "json", None, "A", (("total", ms),))  # type: ignore[arg-type]
+def record(t_ns: int, line: int, *, time_from: str = "line", ms: float = 8.0) -> TimingRecord:
+    return TimingRecord(t_ns, t_ns, time_from, "json", None, "A", (("total", ms),), line=line)  # type: ignore[arg-type]
 
 
-def places(samples: list[Sample], *, ms: float = 8.0) -> tuple[list[float], int]:
+def places(samples: list[Sample]) -> tuple[list[float], int]:
     """Times in s after going through ``Believed``, and how many stamps were not believed."""
     believed = Believed(samples, "log")
     return [s.arrival_ns / 1e9 for s in believed if not isinstance(s, Note)], believed.contradicted
 
 
 def at(*times_s: float, ms: float = 8.0) -> list[Sample]:
-    return [record(round(t * 1e9), ms=ms) for t in times_s]
+    return [record(round(t * 1e9), line, ms=ms) for line, t in enumerate(times_s, 1)]
 
 
 def imported(tmp_path: Path, leap: Callable[[int], float]) -> tuple[Path, Imported]:
@@ -115,20 +115,24 @@ def test_a_line_stamped_at_the_start_of_a_long_unit_is_believed() -> None:
 
 def test_what_has_no_stamp_follows_the_line_before_it() -> None:
     ns = 10**9
-    samples: list[Sample] = [
-        *at(1.0, 1.1, 50.0),
-        record(50 * ns, time_from="arrival"),
-        LogCount(50 * ns, 0, 4, 4, 0),
-        *at(1.2, 1.3, 1.4),
-    ]
+    stamped = at(1.0, 1.1, 50.0, 1.2, 1.3, 1.4)
+    unstamped = [record(50 * ns, 3, time_from="arrival"), LogCount(50 * ns, 0, 4, 4, 0)]
+    samples = [*stamped[:3], *unstamped, *stamped[3:]]
     assert places(samples) == ([1.0, 1.1, 1.1, 1.1, 1.1, 1.2, 1.3, 1.4], 1)
+
+
+def test_the_records_of_one_line_are_one_voice() -> None:
+    samples = at(1.0, 1.1, 1.2)
+    samples += [record(50 * 10**9, 4) for _ in range(30)]
+    samples += [record(round(t * 1e9), 5 + n) for n, t in enumerate((1.3, 1.4, 1.5))]
+    assert places(samples) == ([1.0, 1.1, 1.2, *[1.2] * 30, 1.3, 1.4, 1.5], 1)
 
 
 @given(st.lists(st.integers(0, 10**12), max_size=60), st.integers(1, 10))
 def test_any_times_come_out_in_order_and_none_is_lost(times: list[int], window: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(importing_order, "REORDER_LINES", window)
-        out = list(in_order([record(t) for t in times]))
+        out = list(in_order([record(t, line) for line, t in enumerate(times)]))
     arrivals = [s.arrival_ns for s in out]
     assert arrivals == sorted(arrivals)
     assert sorted(s.t_ns for s in out if isinstance(s, TimingRecord)) == sorted(times)
@@ -138,6 +142,6 @@ def test_any_times_come_out_in_order_and_none_is_lost(times: list[int], window: 
 
 @given(st.lists(st.integers(0, 10**12), max_size=40))
 def test_any_stamps_are_placed_within_those_of_the_log(times: list[int]) -> None:
-    out = list(Believed([record(t) for t in times], "log"))
+    out = list(Believed([record(t, line) for line, t in enumerate(times)], "log"))
     assert len([s for s in out if isinstance(s, TimingRecord)]) == len(times)
     assert {s.arrival_ns for s in out} <= set(times)
