@@ -285,7 +285,7 @@ class CauseBench:
             f"while stages took {slowdown:.2f} times as long"
         )
         if lost is not None:
-            evidence += f", slow units {_number(lost)} ms longer"
+            evidence += f", slow units {_number(lost)} ms longer" if lost > 0 else "; slow units took no longer in all"
         return _cause("off_cpu", "applies" if flat else "ruled_out", evidence, during, reference, self._names)
 
     def _rates(self, *names: str) -> tuple[float | None, float | None]:
