@@ -84,15 +84,19 @@ class Maintenance:
         True if there may be room now.
         """
         if self._reserve is not None:
-            self._reserve.give_up()
+            self._reserve.shorten()
         with contextlib.suppress(sqlite3.Error):
             self._db.execute("PRAGMA wal_checkpoint(RESTART)")
         return self._retention.shrink_to_fit()
 
-    def finish(self, until_ns: int | None = None) -> None:
-        """Merge what is left; what is not done by ``until_ns`` (monotonic) stays in single rows, as good as merged."""
+    def give_up_reserve(self) -> None:
+        """Free all of the room put by: it is the end."""
         if self._reserve is not None:
             self._reserve.give_up()
+
+    def finish(self, until_ns: int | None = None) -> None:
+        """Merge what is left; what is not done by ``until_ns`` (monotonic) stays in single rows, as good as merged."""
+        self.give_up_reserve()
         while True:
             self._packing = self._packing or self._begin_packing(is_last=True)
             if self._packing is None:

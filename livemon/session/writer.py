@@ -25,7 +25,7 @@ from livemon.model.clock import Clock, SystemClock
 from livemon.model.errors import SessionError
 from livemon.model.facts import SessionFacts
 from livemon.model.samples import Lost, Mark, Note, Sample, Samples
-from livemon.session import tables
+from livemon.session import tables, unwritten
 from livemon.session.codec import dump_batch
 from livemon.session.encoder import Encoder
 from livemon.session.facts_json import facts_to_json
@@ -278,16 +278,7 @@ class SessionWriter:
             dropped = self._queue.popleft()
             self._queued -= len(dropped)
             self.lost_samples += len(dropped)
-            before = self._dropped
-            self._dropped = Lost(
-                dropped[-1].arrival_ns,
-                "session",
-                len(dropped) + (before.count if before else 0),
-                "samples",
-                f"could not be written: {self.problem}",
-                dropped[0].arrival_ns if before is None else before.start_ns,
-                dropped[-1].arrival_ns,
-            )
+            self._dropped = unwritten.dropped(self._dropped, dropped, self.problem)
 
     def _cope(self, now_ns: int) -> None:
         """A write has failed: when to try again, and whether room can be made at once."""
@@ -321,6 +312,15 @@ class SessionWriter:
         self._queued = 0
         self._dropped, self._reason = None, ""
         return True
+
+    def _write_last_words(self) -> None:
+        """There is no room up to the end: say so in the session, in the room put by for that."""
+        reason = self.problem or self._reason
+        self._maintenance.give_up_reserve()
+        words, lost = unwritten.last_words(self._queue, self._dropped, reason)
+        self.lost_samples += lost - (self._dropped.count if self._dropped else 0)
+        self._write(words)
+        self.problem = reason
 
     def _maintain_if_overdue(self, now_ns: int) -> None:
         if self._is_bulk:
@@ -373,8 +373,9 @@ class SessionWriter:
             return
         if self._queue:
             self._retry(self._clock.monotonic_ns())
-        self.lost_samples += self._queued
-        if not self._is_bulk:
+        if self._queue:
+            self._write_last_words()
+        elif not self._is_bulk:
             self._maintenance.finish(time.monotonic_ns() + _CLOSING_NS)
         self._is_closed = True
         if self._syncer is not None:
@@ -386,11 +387,12 @@ class SessionWriter:
             )
             self.rescue = self._whereabouts.rescue(self._db)
             if self._has_wal:
-                self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-                # Refused while a viewer is attached; the last viewer does it then.
-                self._db.execute("PRAGMA journal_mode=DELETE")
+                # Refused while a viewer is attached, or for want of room; the last viewer does it then.
+                with contextlib.suppress(sqlite3.Error):
+                    self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                    self._db.execute("PRAGMA journal_mode=DELETE")
         except sqlite3.Error as error:
-            self.problem = str(error)
+            self.problem = self.problem or str(error)
         finally:
             self._db.close()
             self._lock.release()

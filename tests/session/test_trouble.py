@@ -174,6 +174,39 @@ def test_on_a_full_disk_recording_goes_on_in_the_room_it_has(small_disk: Path) -
     reader.close()
 
 
+def test_on_a_disk_that_stays_full_the_session_says_what_is_missing_up_to_its_end(tmp_path: Path) -> None:
+    folder = tmp_path / "tiny"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=500k", "livemon-test", str(folder)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("can't mount a tmpfs here")
+    try:
+        clock = ManualClock()
+        writer = SessionWriter(folder / "s", FACTS, clock=clock)
+        appends = recording(300, threads=4, records=2)
+        with (folder / "filler").open("wb", buffering=0) as filler:
+            for number, batch in enumerate(appends):
+                writer.append(batch)
+                clock.advance_ns(TICK_NS)
+                while number >= 20:
+                    try:
+                        filler.write(bytes(4096))
+                    except OSError:
+                        break
+        writer.close()
+        assert "full" in (writer.problem or "")
+        reader = SessionReader(folder / "s")
+        lost = [s for s in reader.read_new() if isinstance(s, Lost)]
+        assert reader.recorder.closed_reason == "closed"
+        assert {"threads", "log"} <= {s.source for s in lost}
+        assert sum(s.count for s in lost) == writer.lost_samples
+        assert all(s.start_ns is not None and s.end_ns == appends[-1][-1].arrival_ns for s in lost)
+        assert not (folder / "s-reserve").exists()
+        reader.close()
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
 QUOTA = """
 import resource, sys
 from pathlib import Path
