@@ -181,6 +181,10 @@ def _copy(source: int, target: int, path: Path) -> None:
             return
         size += len(data)
         try:
+            if not os.fstat(target).st_nlink:
+                # Nobody can read it any more, and a daemon may write for ever: it is only kept from waiting.
+                os.ftruncate(target, 0)
+                continue
             while data:
                 data = data[os.write(target, data) :]
             if size >= OUTPUT_BYTES:
