@@ -2,8 +2,10 @@
 
 ``python -P -m livemon.record`` takes a ``RecordingConfig`` as one line of JSON on standard input,
 prints one line of JSON when the session is open (or why not), and then records until the target has
-ended, the duration is over, it gets SIGTERM, SIGINT or SIGHUP, or standard input closes because the
-caller went away (unless it was told to keep on). SIGUSR1 makes a mark. Further lines on standard
+ended, the duration is over, or it gets SIGTERM (as a caller that leaves in order sends it), SIGINT or
+SIGHUP. When standard input closes because the caller vanished, a temporary session and the demo end;
+any other goes on, for ``UNWATCHED_S`` at most (without limit if it was told to keep on).
+SIGUSR1 makes a mark. Further lines on standard
 input tell it what only the caller knows, such as the exit status of a command that it started.
 
 It imports neither Textual nor numpy, never waits for a viewer, and is woken by time, not by events
@@ -21,6 +23,7 @@ import select
 import shutil
 import signal
 import sys
+import time
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -33,6 +36,8 @@ from livemon.recording_config import RecordingConfig, config_from_json
 
 _LONGEST_CONFIG = 4 << 20
 _PR_SET_NAME = 15
+UNWATCHED_S = 600
+"""So long recording goes on after its viewer vanished, if nothing else ends it."""
 _GC_THRESHOLDS = 10_000, 20, 20
 """Nothing here makes cycles but rare errors; a collection goes through cold memory."""
 
@@ -125,7 +130,7 @@ def main(argv: list[str] | None = None) -> int:
     gc.set_threshold(*_GC_THRESHOLDS)
     run(recorder, control, signals, config, SystemClock())
     if recorder.loss:
-        _answer({"ending": f"not all could be recorded ({recorder.loss})"})
+        _answer({"ending": f"not all could be recorded ({recorder.loss})", "lost_end": bool(recorder.trouble)})
     if recorder.rescue is not None:
         _answer({"ending": recorder.rescue.text, "session": str(recorder.rescue.path or "")})
     if config.discard and control.is_closed:
@@ -148,6 +153,7 @@ def run(recorder: Recorder, control: Control, signals: Signals, config: Recordin
         poller.register(control.fd, select.POLLIN | select.POLLHUP)
     watched: tuple[int, ...] = ()
     trouble = ""
+    unwatched_ns: int | None = None
     end_ns = None if config.duration_s is None else clock.monotonic_ns() + round(config.duration_s * 1e9)
     reason = ""
     try:
@@ -169,19 +175,19 @@ def run(recorder: Recorder, control: Control, signals: Signals, config: Recordin
                     recorder.take_messages(control.take())
                     if control.is_closed:
                         poller.unregister(fd)
+                        unwatched_ns = _unwatched_until(recorder, config, clock)
             for _ in range(signals.marks):
                 signals.marks -= 1
                 recorder.mark("SIGUSR1", "signal")
-            reason = _reason_to_stop(recorder, control, signals, config, end_ns, clock)
+            reason = _reason_to_stop(recorder, unwatched_ns, signals, end_ns, clock)
     finally:
         recorder.close(reason or "failed")
 
 
 def _reason_to_stop(
     recorder: Recorder,
-    control: Control,
+    unwatched_ns: int | None,
     signals: Signals,
-    config: RecordingConfig,
     end_ns: int | None,
     clock: Clock,
 ) -> str:
@@ -189,9 +195,21 @@ def _reason_to_stop(
         return f"stopped by {signal.Signals(signals.stop).name}"
     if end_ns is not None and clock.monotonic_ns() >= end_ns:
         return "the duration is over"
-    if control.is_closed and not config.keep:
-        return "the viewer was closed"
+    if unwatched_ns is not None and clock.monotonic_ns() >= unwatched_ns:
+        return "the viewer vanished"
     return recorder.end_reason
+
+
+def _unwatched_until(recorder: Recorder, config: RecordingConfig, clock: Clock) -> int | None:
+    """The caller has gone without ending the recorder: until when to go on; ``None``: without limit."""
+    if config.keep:
+        return None
+    now_ns = clock.monotonic_ns()
+    if config.discard or config.origin == "demo":
+        return now_ns
+    at = time.strftime("%H:%M:%S", time.localtime(clock.wall_ns() / 1e9))
+    recorder.note(f"the viewer vanished at {at}; recording goes on, for {UNWATCHED_S // 60} minutes at most")
+    return now_ns + UNWATCHED_S * 1_000_000_000
 
 
 def _watch_pipes(poller: select.poll, watched: set[int], wanted: set[int]) -> None:

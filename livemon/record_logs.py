@@ -52,6 +52,9 @@ class _Stream:
     told: _Counts = field(default_factory=_Counts)
     lag_ns: int | None = None
     has_told_quiet: bool = False
+    unterminated: int = 0
+    is_kept: bool = True
+    """Its text is still there when the recording has ended."""
     checked_binary: bool = False
     rest: dict[int, bytes] = field(default_factory=dict)
     """By generation: the unfinished line, for mark patterns."""
@@ -74,6 +77,7 @@ class LogReader:
         mark_patterns: Expressions; a line in which one is found becomes a mark.
         clock: Gives each line its arrival.
         wall: Ties lines with wall-clock stamps to the session clock; kept current by the caller.
+        keeps_output: The output of a command is kept beside the session.
 
     Raises:
         UsageError: a mark pattern is no valid expression.
@@ -86,12 +90,15 @@ class LogReader:
         mark_patterns: Sequence[str],
         clock: Clock,
         wall: WallMapping,
+        *,
+        keeps_output: bool = True,
     ) -> None:
         self.logs = LogSet(requests)
         self._options = options
         self._marks = [bytes_expression(text, "--mark-pattern") for text in mark_patterns]
         self._clock = clock
         self._wall = wall
+        self._keeps_output = keeps_output
         self._streams: dict[int, _Stream] = {}
         self._ns_per_byte = 100.0
         self._budget_bytes = int(POLL_BUDGET_NS / self._ns_per_byte)
@@ -159,7 +166,9 @@ class LogReader:
 
     def _open(self, index: int, event: StreamOpened, out: list[Sample]) -> None:
         now_ns = self._clock.monotonic_ns()
-        self._streams[index] = _Stream(event.label, bool(event.path), now_ns)
+        self._streams[index] = _Stream(
+            event.label, bool(event.path), now_ns, is_kept=self._keeps_output or not event.is_child
+        )
         kind = "child" if event.is_child else "pipe" if event.is_pipe else "file"
         out.append(LogStream(now_ns, index, event.path, kind, self._options.format))  # type: ignore[arg-type]
 
@@ -226,6 +235,7 @@ class LogReader:
         out.extend([self._place(record, arrival_ns, index, stream) for record in parser.finish()])
         self._add_past(stream, parser)
         if parser.stats.unterminated:
+            stream.unterminated += parser.stats.unterminated
             reason = "the last line has no end: it may be torn and was not read"
             out.append(Lost(arrival_ns, f"log:{stream.label}", parser.stats.unterminated, "lines", reason))
 
@@ -254,7 +264,7 @@ class LogReader:
                 return []  # told already: it is being waited for
             text = f"{stream.label}: no whole line in the first {QUIET_NS // 10**9} s"
             return [Note(now_ns, "info", text, "is it the right file, and does the writer flush each line?")]
-        return [Note(now_ns, "warning", nothing_found(stream.label, counts.lines), explain_hint(stream.label))]
+        return [Note(now_ns, "warning", nothing_found(stream.label, counts.lines), _hint(stream))]
 
     def nothing_read(self, now_ns: int) -> list[Sample]:
         """At the end: a note for each log that gave no record and was not told of yet."""
@@ -268,8 +278,12 @@ class LogReader:
                 out.append(Note(now_ns, "warning", f"{stream.label} was never there", "check its path"))
             elif not counts.records and not stream.has_told_quiet:
                 stream.has_told_quiet = True
-                hint = explain_hint(stream.label) if counts.lines else "does the writer flush each line?"
-                out.append(Note(now_ns, "warning", nothing_found(stream.label, counts.lines), hint))
+                text = nothing_found(stream.label, counts.lines)
+                hint = _hint(stream) if counts.lines else "does the writer flush each line?"
+                if stream.unterminated:
+                    text += "; the last line has no end and was not read"
+                    hint = "--accept-unterminated reads it"
+                out.append(Note(now_ns, "warning", text, hint))
         return out
 
     def summary(self) -> list[tuple[str, int, int]]:
@@ -286,6 +300,10 @@ def nothing_found(label: str, lines: int) -> str:
 def explain_hint(label: str) -> str:
     """What helps then."""
     return f"try: livemon parse --explain {label}"
+
+
+def _hint(stream: _Stream) -> str:
+    return explain_hint(stream.label) if stream.is_kept else "leave out --no-record to keep its output and look into it"
 
 
 def looks_binary(data: bytes) -> bool:

@@ -62,7 +62,9 @@ class Recorder:
         self._clock = clock
         self._wall = WallMapping()
         self._clocks = ClockWatch(clock, self._wall)
-        self._logs = LogReader(config.logs, config.parse, config.mark_patterns, clock, self._wall)
+        self._logs = LogReader(
+            config.logs, config.parse, config.mark_patterns, clock, self._wall, keeps_output=not config.discard
+        )
         self._child_end: TargetEvent | None = None
         self._batch: list[Sample] = []
         self._sampling = SamplingOptions(
@@ -241,6 +243,10 @@ class Recorder:
         """Put a named moment into the session."""
         now_ns = self._clock.monotonic_ns()
         self._batch.append(Mark(now_ns, now_ns, text, origin))
+
+    def note(self, text: str) -> None:
+        """Put a warning into the session."""
+        self._batch.append(Note(self._clock.monotonic_ns(), "warning", text))
 
     def close(self, reason: str) -> None:
         """Read what is still there, and close the session cleanly."""

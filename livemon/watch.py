@@ -9,6 +9,7 @@ import signal
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Literal
 
 from livemon.collect.child import FORWARDED, Child, shell_status
 from livemon.collect.logs import LogRequest
+from livemon.model.clock import SystemClock
 from livemon.model.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_TARGET, SessionError
 from livemon.recording_config import RecordingConfig
 from livemon.watch_options import WatchOptions
@@ -85,6 +87,7 @@ class _Watching:
         self._is_time_over = False
         self._was_nothing = False
         self._status: int | None = None
+        self._unwritten_since = ""
 
     def start(self, session_path: Path) -> None:
         """Start the command, if there is one, and the recording.
@@ -189,9 +192,7 @@ class _Watching:
         if outcome.target_end and not self._is_time_over:
             say(f"{outcome.target_end}")
             return EXIT_TARGET
-        if outcome.is_empty:
-            return EXIT_TARGET
-        return EXIT_OK
+        return EXIT_TARGET if outcome.is_empty or self._recorder.has_lost_end else EXIT_OK
 
     def _say_where(self, outcome: Outcome) -> None:
         """Where the recording is, and whether it came to a clean end."""
@@ -215,12 +216,19 @@ class _Watching:
         """What the recorder can't write into the session, because it can't write the session."""
         for trouble in self._recorder.troubles():
             if trouble:
+                self._unwritten_since = self._unwritten_since or _time_of_day()
                 hint = "; what comes meanwhile may be lost" if self._recorder.is_running else ""
-                say(f"warning: the session can't be written ({trouble}){hint}")
+                say(
+                    f"warning: the session can't be written ({trouble}): "
+                    f"no findings after {self._unwritten_since} until it can{hint}"
+                )
             else:
+                self._unwritten_since = ""
                 say("the session can be written again")
         while self._recorder.endings:
             say(f"warning: {self._recorder.endings.pop(0)}")
+            if self._recorder.has_lost_end:
+                say(f"findings after {self._unwritten_since or _time_of_day()} could not be made")
 
     @contextlib.contextmanager
     def signals(self) -> Iterator[None]:
@@ -362,6 +370,10 @@ def _session_place(watched: Watched, options: WatchOptions) -> Iterator[Path]:
         hint = "choose another place with --record, or keep nothing with --no-record"
         raise SessionError(f"{path.parent} can't be made: {error.strerror}", hint) from error
     yield path
+
+
+def _time_of_day() -> str:
+    return time.strftime("%H:%M:%S", time.localtime(SystemClock().wall_ns() / 1e9))
 
 
 def say(text: str) -> None:

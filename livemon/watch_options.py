@@ -72,7 +72,11 @@ def add_watch_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("recording")
     group.add_argument("--record", type=Path, metavar="PATH", help="the session file, or a folder for it")
     group.add_argument("--no-record", action="store_true", help="keep no session")
-    group.add_argument("--keep", action="store_true", help="go on recording after the screens are closed")
+    group.add_argument(
+        "--keep",
+        action="store_true",
+        help="go on recording after the screens are closed (after a killed viewer it goes on for 10 minutes anyway)",
+    )
     group.add_argument(
         "--durable",
         action="store_true",

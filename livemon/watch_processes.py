@@ -1,7 +1,7 @@
 """The processes that a watch starts beside the viewer: they are told what to do on standard input and answer once.
 
-Each lives in a session of its own, so no key and no hang-up reaches it, and ends by itself when its
-standard input closes because the viewer went away.
+Each lives in a session of its own, so no key and no hang-up reaches it. When its standard input closes
+because the viewer vanished an exporter ends by itself; a recorder goes on for a while (see ``record``).
 """
 
 from __future__ import annotations
@@ -163,6 +163,8 @@ class RecorderProcess(ToldProcess):
         self.session_path = ""
         self.endings: list[str] = []
         """What is wrong with the session for good, once it has ended and ``troubles`` was asked."""
+        self.has_lost_end = False
+        """Nothing could be written up to the end; known then too."""
 
     def configure(self, config: RecordingConfig) -> None:
         """Tell it what to record and wait until the session is open.
@@ -185,6 +187,7 @@ class RecorderProcess(ToldProcess):
             messages = [json.loads(line) for line in data.splitlines()]
             said += [message["trouble"] for message in messages if "trouble" in message]
             for message in messages:
+                self.has_lost_end |= bool(message.get("lost_end"))
                 self.endings += [message["ending"]] if "ending" in message else []
                 self.session_path = message.get("session") or self.session_path
         return said

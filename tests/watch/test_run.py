@@ -112,13 +112,17 @@ def test_the_command_outlives_a_killed_viewer(tmp_path: Path) -> None:
         target = next(e.pid for e in of_type(samples_of(session), TargetEvent) if e.event == "found")
         recorder = next(pid for pid in children(process.pid) if pid != target)
         process.kill()
-        wait_for(lambda: not is_running(recorder))
+        process.wait()
+        seen = len(of_type(samples_of(session), TimingRecord))
+        wait_for(lambda: len(of_type(samples_of(session), TimingRecord)) > seen + 5)
         output = Path(f"{session}-out")
         size = output.stat().st_size
         wait_for(lambda: output.stat().st_size > size + 500)
         assert is_running(target)
+        assert is_running(recorder)
         stop.touch()
         wait_for(lambda: not is_running(target))
+        wait_for(lambda: not is_running(recorder))
 
 
 def test_a_killed_recorder_is_told_and_the_command_goes_on(tmp_path: Path) -> None:

@@ -173,6 +173,39 @@ def test_no_record_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert not list(tmp_path.glob("livemon-*"))
 
 
+def test_a_recorder_outlives_a_viewer_that_vanishes_and_says_so(tmp_path: Path) -> None:
+    log, session = tmp_path / "log", tmp_path / "s.livemon"
+    log.touch()
+    arguments = ("--log", str(log), "--pid", str(os.getpid()), "--record", str(session))
+    with livemon("watch", "--headless", *arguments, state=tmp_path) as monitor:
+        wait_for(lambda: of_type(samples_of(session), ThreadTick))
+        recorder = children(monitor.pid)[0]
+        monitor.kill()
+        monitor.wait()
+        try:
+            wait_for(lambda: any("the viewer vanished at" in n.text for n in of_type(samples_of(session), Note)))
+            with log.open("a") as file:
+                file.write(LINE.format(1))
+            wait_for(lambda: records(session) == ["1"])
+        finally:
+            os.kill(recorder, signal.SIGTERM)
+        wait_for(lambda: not is_running(recorder))
+
+
+def test_a_temporary_recording_ends_with_a_viewer_that_vanishes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    arguments = ("--pid", str(os.getpid()), "--no-record")
+    with livemon("watch", "--headless", *arguments, state=tmp_path / "state") as monitor:
+        session = wait_for(lambda: next(iter(tmp_path.rglob("*.livemon")), None))
+        wait_for(lambda: of_type(samples_of(session), ThreadTick))
+        recorder = children(monitor.pid)[0]
+        monitor.kill()
+        wait_for(lambda: not is_running(recorder))
+    assert not session.exists()
+
+
 def test_kept_recorder_outlives_its_viewer_and_ends_on_sigterm_within_a_second(tmp_path: Path) -> None:
     log, session = tmp_path / "log", tmp_path / "s.livemon"
     log.touch()
@@ -250,6 +283,7 @@ def test_without_a_terminal_it_says_headless(tmp_path: Path) -> None:
     ("content", "message"),
     [
         (b"", "no timing found"),
+        (b"[a_timing] total=1.0", "the last line has no end and was not read; --accept-unterminated reads it"),
         (b"hello\n" * 1204, "read 1,204 lines, no timing found; try: livemon parse --explain"),
         (bytes(range(256)) * 100, "looks binary"),
     ],
