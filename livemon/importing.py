@@ -108,6 +108,7 @@ def import_files(request: ImportRequest) -> Imported:
     total = write_session(request.output, facts, _anchored(merged, clock), is_forced=request.is_forced)
     records = sum(source.records for source in sources)
     notes = [remark for source in sources for remark in source.remarks]
+    notes += [remark for source in counters if isinstance(source, ThreadSamples) for remark in source.remarks]
     ticks = sum(source.ticks for source in counters)
     return Imported(records, ticks, total, clock, tuple(notes))
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from livemon.model.errors import UsageError
 from livemon.model.facts import Topology
-from livemon.model.samples import UNKNOWN, ClassColumns, Sample, ThreadInfo, ThreadTick
+from livemon.model.samples import UNKNOWN, ClassColumns, Note, Sample, ThreadInfo, ThreadTick
 from livemon.session.jsonl import CLASS_NAME
 
 _LOOK_TICKS = 100
@@ -27,7 +27,7 @@ def look_at_threads(path: Path) -> tuple[int | None, frozenset[str]]:
     """Time of the first tick (``None`` if there is none), and the core classes that the first ticks name."""
     first_ns: int | None = None
     classes: set[str] = set()
-    for t_ns, threads in islice(_lines(path), _LOOK_TICKS):
+    for _, t_ns, threads in islice(_lines(path), _LOOK_TICKS):
         first_ns = t_ns if first_ns is None else first_ns
         classes.update(name for thread in threads for name in thread if CLASS_NAME.match(name))
     return first_ns, frozenset(classes)
@@ -40,8 +40,8 @@ def topology_of(classes: Iterable[str]) -> Topology:
     return Topology(classes=tuple(names), class_source="names of the imported counters", efficiency_classes=slow)
 
 
-def _lines(path: Path) -> Iterator[tuple[int, list[dict[str, Any]]]]:
-    """Time and threads of each tick; other kinds of an export's lines are passed over."""
+def _lines(path: Path) -> Iterator[tuple[int, int, list[dict[str, Any]]]]:
+    """Line number, time and threads of each tick; other kinds of an export's lines are passed over."""
     at = 0
     try:
         with path.open("rb") as file:
@@ -54,7 +54,10 @@ def _lines(path: Path) -> Iterator[tuple[int, list[dict[str, Any]]]]:
                     raise ValueError("not an object")
                 if value.get("kind", "ThreadTick") != "ThreadTick":
                     continue
-                yield _whole(value["t_ns"], "t_ns"), _objects(value["threads"])
+                t_ns = _whole(value["t_ns"], "t_ns")
+                if t_ns < 0:
+                    raise ValueError(f"t_ns is {t_ns}, before 0")
+                yield number, t_ns, _objects(value["threads"])
     except OSError as error:
         raise UsageError(f"can't read {path}: {error.strerror}") from None
     except (ValueError, KeyError, RecursionError) as error:
@@ -98,23 +101,32 @@ class ThreadSamples:
         self._path = path
         self._index: dict[tuple[int, int, str], int] = {}
         self.ticks = 0
+        self.remarks: list[str] = []
+        """What the user should know, after all was read."""
 
     def samples(self) -> Iterator[Sample]:
-        """In order of the file; a tick that goes back in time arrives with the one before.
+        """In order of the file; a tick that goes back in time arrives with the one before and is told in a note.
 
         Raises:
             UsageError: A line is not a tick; says which.
         """
-        last_ns: int | None = None
-        for number, (t_ns, threads) in enumerate(_lines(self._path), 1):
-            at_ns = t_ns if last_ns is None else max(t_ns, last_ns)
-            last_ns = at_ns
+        last_ns = backward = first_line = 0
+        for number, (line, t_ns, threads) in enumerate(_lines(self._path), 1):
+            if t_ns < last_ns:
+                backward += 1
+                first_line = first_line or line
+            last_ns = at_ns = max(t_ns, last_ns)
             try:
                 yield from self._tick(at_ns, threads)
             except (ValueError, KeyError) as error:
                 what = f"no {error}" if isinstance(error, KeyError) else str(error)
                 raise UsageError(f"{self._path}, tick {number}: {what}") from None
             self.ticks += 1
+        if backward:
+            many = "1 tick goes" if backward == 1 else f"{backward:,} ticks go"
+            text = f"{self._path}: {many} back in time, first in line {first_line}: put at the time of the one before"
+            self.remarks.append(text)
+            yield Note(last_ns, "warning", text)
 
     def _tick(self, at_ns: int, threads: list[dict[str, Any]]) -> Iterator[Sample]:
         index = array("q")

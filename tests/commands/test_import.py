@@ -234,6 +234,10 @@ def test_counters_become_threads_and_ticks_between_the_records(tmp_path: Path, l
         ('{"t_ns": 1, "threads": null}\n', "threads is not a list of objects"),
         ('{"t_ns": 1, "threads": [5]}\n', "threads is not a list of objects"),
         ('{"t_ns": 9223372036854775807, "threads": []}\n', "t_ns is 9223372036854775807, not a whole number"),
+        (
+            '{"t_ns": 0, "threads": []}\n{"t_ns": -5, "threads": []}\n',
+            "line 2: not a thread tick (t_ns is -5, before 0)",
+        ),
         ('{"t_ns": 1, "threads": [{"tid": 1, "P": 5}]}\n', "tick 1: P is 5, not [instructions, cycles, cpu_ns]"),
         ('{"t_ns": 1, "threads": [{"tid": 1, "P": [1, 2]}]}\n', "tick 1: P is [1, 2], not [instructions"),
         ('{"t_ns": 1, "threads": [{"tid": 7}, {"tid": 7}]}\n', "tick 1: thread 7 is in it twice"),
@@ -247,7 +251,7 @@ def test_a_malformed_thread_file_is_named_by_line(
 
 
 def test_counts_below_zero_are_not_measured(tmp_path: Path) -> None:
-    ticks = [{"t_ns": t, "threads": [{"tid": 1, "P": [5, -1, -7], "last_cpu": -3}]} for t in (-5, 1)]
+    ticks = [{"t_ns": t, "threads": [{"tid": 1, "P": [5, -1, -7], "last_cpu": -3}]} for t in (0, 1)]
     (tmp_path / "t").write_text("".join(json.dumps(tick) + "\n" for tick in ticks))
     _, samples = imported(tmp_path, "--threads", str(tmp_path / "t"))
     tick = [s for s in samples if isinstance(s, ThreadTick)][-1]
@@ -256,7 +260,9 @@ def test_counts_below_zero_are_not_measured(tmp_path: Path) -> None:
     assert list(tick.classes[0].instructions) == [5]
 
 
-@pytest.mark.parametrize("time", ["9223372036854775807", "99999999999999999999", "-99999999999999999999", "1_0", ""])
+@pytest.mark.parametrize(
+    "time", ["9223372036854775807", "99999999999999999999", "-99999999999999999999", "-1", "1_0", ""]
+)
 def test_an_arrival_that_no_clock_shows_is_refused(
     tmp_path: Path, log: Path, capsys: pytest.CaptureFixture[str], time: str
 ) -> None:

@@ -12,8 +12,10 @@ from livemon import importing_order
 from livemon.importing import Imported, ImportRequest, import_files
 from livemon.importing_order import Believed, in_order
 from livemon.judge import judge
-from livemon.model.samples import LogCount, Note, Sample, TimingRecord
+from livemon.model.errors import SessionError
+from livemon.model.samples import LogCount, Note, Sample, ThreadTick, TimingRecord
 from livemon.session.reader import SessionReader
+from livemon.session.writer import SessionWriter
 
 START_S = 1_748_345_000
 LINES = 1200
@@ -145,3 +147,37 @@ def test_any_stamps_are_placed_within_those_of_the_log(times: list[int]) -> None
     out = list(Believed([record(t, line) for line, t in enumerate(times)], "log"))
     assert len([s for s in out if isinstance(s, TimingRecord)]) == len(times)
     assert {s.arrival_ns for s in out} <= set(times)
+
+
+def test_ticks_that_go_back_in_time_are_told_by_line(tmp_path: Path) -> None:
+    times = (5, 9, 7, 8, 10)
+    path = tmp_path / "threads"
+    path.write_text("\n" + "".join(json.dumps({"t_ns": t, "threads": [{"tid": 1}]}) + "\n" for t in times))
+    done = import_files(ImportRequest(tmp_path / "s", threads=(path,)))
+    (note,) = done.notes
+    assert "2 ticks go back in time, first in line 4" in note
+    reader = SessionReader(tmp_path / "s")
+    samples = reader.read_new()
+    reader.close()
+    assert [s.arrival_ns for s in samples if isinstance(s, ThreadTick)] == [5, 9, 9, 9, 10]
+    assert [s.text for s in samples if isinstance(s, Note)] == [note]
+
+
+@pytest.mark.parametrize("failing", ["append", "close"])
+def test_what_can_not_be_written_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: str
+) -> None:
+    whole = getattr(SessionWriter, failing)
+
+    def fail(writer: SessionWriter, *arguments: object) -> None:
+        whole(writer, *arguments)
+        Path(f"{writer.path}-journal").touch()
+        Path(f"{writer.path}-lock").touch()
+        writer.problem = "database or disk is full"
+
+    (tmp_path / "out").mkdir()
+    (tmp_path / "log").write_text('{"ts": 1748345000.5, "total_ms": 9}\n')
+    monkeypatch.setattr(SessionWriter, failing, fail)
+    with pytest.raises(SessionError, match="disk is full"):
+        import_files(ImportRequest(tmp_path / "out" / "s", (tmp_path / "log",)))
+    assert not list((tmp_path / "out").iterdir())
