@@ -174,8 +174,7 @@ class ProcSampler:
     def sample(self, now_ns: int, *, keyframe: bool = False, late_ns: int = 0) -> list[Sample]:
         """One tick; see ``ThreadSampler.sample``.
 
-        Between ticks the CPU's caches go to others, so code that is not run is what is cheap: what a
-        tick does not need is asked for by a flag and not by a call.
+        Between ticks the caches go to others, so what a tick does not need is asked for by a flag, not a call.
         """
         out, self._pending = self._pending, []
         table = self._table
@@ -353,6 +352,7 @@ class ProcSampler:
                 self._end_process(process, now_ns, out)
                 continue
             alive.add(process)
+            process.has_churn |= self._created != 0  # of threads that came and went, nothing else may be seen
             self._take_changes(process, check, now_ns, out)
         return alive
 
