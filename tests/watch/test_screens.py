@@ -5,8 +5,9 @@ import signal
 import sys
 from pathlib import Path
 
-from livemon.model.samples import TargetEvent, ThreadTick, TimingRecord
-from livemon.session.reader import SessionReader
+import pytest
+
+from livemon.model.samples import Note, TargetEvent, ThreadTick, TimingRecord
 from tests.watch.processes import TARGET, children, is_running, of_type, samples_of, wait_for
 from tests.watch.terminal import terminal
 
@@ -61,21 +62,10 @@ def test_a_tiny_terminal_is_told_and_left_with_q(tmp_path: Path) -> None:
     assert not list(tmp_path.rglob("*.livemon"))
 
 
-def test_a_killed_viewer_ends_the_recording_in_order(tmp_path: Path) -> None:
+@pytest.mark.parametrize("options", [(), ("--keep",)])
+def test_a_killed_viewer_does_not_end_the_recording(tmp_path: Path, options: tuple[str, ...]) -> None:
     session = tmp_path / "s.livemon"
-    with terminal("watch", "--pid", str(os.getpid()), "--record", str(session), state=tmp_path) as screen:
-        screen.wait_for("LIVE")
-        recorder = children(screen.pid)[0]
-        os.kill(screen.pid, signal.SIGKILL)
-        wait_for(lambda: not is_running(recorder))
-    reader = SessionReader(session)
-    assert reader.recorder.closed_reason == "the viewer was closed"
-    reader.close()
-
-
-def test_a_killed_viewer_does_not_end_a_recording_that_is_kept(tmp_path: Path) -> None:
-    session = tmp_path / "s.livemon"
-    with terminal("watch", "--keep", "--pid", str(os.getpid()), "--record", str(session), state=tmp_path) as screen:
+    with terminal("watch", *options, "--pid", str(os.getpid()), "--record", str(session), state=tmp_path) as screen:
         screen.wait_for("LIVE")
         recorder = children(screen.pid)[0]
         os.kill(screen.pid, signal.SIGKILL)
@@ -84,6 +74,8 @@ def test_a_killed_viewer_does_not_end_a_recording_that_is_kept(tmp_path: Path) -
         wait_for(lambda: len(of_type(samples_of(session), ThreadTick)) > before + 2)
         os.kill(recorder, signal.SIGTERM)
         wait_for(lambda: not is_running(recorder))
+    vanished = [note.text for note in of_type(samples_of(session), Note) if "the viewer vanished at" in note.text]
+    assert len(vanished) == (0 if options else 1)
 
 
 def test_hanging_up_ends_it_and_the_demo(tmp_path: Path) -> None:
