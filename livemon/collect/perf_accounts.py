@@ -11,7 +11,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 
-from livemon.collect.perf_groups import ClassEvents
+from livemon.collect.perf_groups import ClassEvents, Counted
 from livemon.collect.perf_layer import Reading
 from livemon.model.samples import UNKNOWN, ClassColumns
 
@@ -21,12 +21,12 @@ _NOTHING = Reading(0, 0, (0, 0))
 class Account:
     """One thread on one class; goes on over a re-opening of its groups."""
 
-    __slots__ = ("cycles", "enabled_ns", "groups", "has_instructions", "instructions", "last", "running_ns")
+    __slots__ = ("cycles", "enabled_ns", "groups", "has", "instructions", "last", "running_ns")
 
     def __init__(self) -> None:
         self.groups: list[list[int]] = []
         """Descriptors of each group, the leader first; empty while it is not attached."""
-        self.has_instructions = True
+        self.has = Counted(True, True)
         self.last = _NOTHING
         self.enabled_ns = 0
         self.running_ns = 0
@@ -38,10 +38,10 @@ class Account:
         """How many are open."""
         return sum(map(len, self.groups))
 
-    def reopen(self, groups: list[list[int]], has_instructions: bool) -> None:
+    def reopen(self, groups: list[list[int]], has: Counted) -> None:
         """New groups count from 0; what was counted before stays."""
         self.groups = groups
-        self.has_instructions = has_instructions
+        self.has = has
         self.last = _NOTHING
 
     def add(self, reading: Reading) -> tuple[int, int]:
@@ -49,9 +49,11 @@ class Account:
         last, self.last = self.last, reading
         running_ns = reading.running_ns - last.running_ns
         self.running_ns += running_ns
-        self.cycles += reading.values[0] - last.values[0]
-        if self.has_instructions:
-            self.instructions += reading.values[1] - last.values[1]
+        # A group of one event has one value, which is its first and its last.
+        if self.has.cycles:
+            self.cycles += reading.values[0] - last.values[0]
+        if self.has.instructions:
+            self.instructions += reading.values[-1] - last.values[-1]
         return reading.enabled_ns - last.enabled_ns, running_ns
 
     def less(self, whole: Reading | None, parts: Sequence[Reading | None]) -> Reading | None:
@@ -118,8 +120,8 @@ def class_columns(events: ClassEvents, accounts: Sequence[Account | None]) -> Cl
     return ClassColumns(
         core_class=events.core_class,
         cpu_ns=array("q", [a.enabled_ns if a else UNKNOWN for a in accounts]),
-        cycles=array("q", [a.cycles if a else UNKNOWN for a in accounts]),
-        instructions=array("q", [a.instructions if a and a.has_instructions else UNKNOWN for a in accounts]),
+        cycles=array("q", [a.cycles if a and a.has.cycles else UNKNOWN for a in accounts]),
+        instructions=array("q", [a.instructions if a and a.has.instructions else UNKNOWN for a in accounts]),
         enabled_ns=array("q", [a.enabled_ns if a else UNKNOWN for a in accounts]),
         running_ns=array("q", [a.running_ns if a else UNKNOWN for a in accounts]),
     )

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from livemon.collect.perf_layer import HW_CYCLES, HW_INSTRUCTIONS, PERF_TYPE_HARDWARE
 from livemon.collect.procfs import read_text
@@ -27,6 +28,13 @@ _KNOWN = (("armv", (0x11, 0x08)), ("cpu_", (0x3C, 0xC0)))
 """Encodings by PMU name where sysfs lists no events: Arm's and Intel's architectural ones."""
 MOST_CPUS_APART = 8
 """CPUs that are counted one by one to tell classes of one PMU apart; each is a group on every thread."""
+
+
+class Counted(NamedTuple):
+    """Which of the two a class's groups count."""
+
+    cycles: bool
+    instructions: bool
 
 
 @dataclass(frozen=True, slots=True)

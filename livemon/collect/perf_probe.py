@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from livemon.collect.perf_errors import explain
-from livemon.collect.perf_groups import ClassEvents
+from livemon.collect.perf_groups import ClassEvents, Counted
 from livemon.collect.perf_layer import EXCLUDE_KERNEL, PERF_TYPE_HARDWARE, PerfLayer
 from livemon.model.facts import Capability
 from livemon.parse.procfs import format_cpu_list
@@ -52,7 +53,7 @@ def probe(layer: PerfLayer, events: Sequence[ClassEvents], *, tid: int = 0, root
         refusal: OSError | None = None
         for attempt in sorted({flags, EXCLUDE_KERNEL}):
             try:
-                groups, has_instructions = open_groups(layer, event, tid, attempt)
+                groups, counted = open_groups(layer, event, tid, attempt)
             except OSError as error:
                 refusal = error
                 continue
@@ -60,7 +61,7 @@ def probe(layer: PerfLayer, events: Sequence[ClassEvents], *, tid: int = 0, root
             usable.append(event)
             flags, refusal = attempt, None
             more = "sudo sysctl kernel.perf_event_paranoid=1" if flags else ""
-            capabilities.append(Capability(_name(event), True, _describe(event, has_instructions, flags), more))
+            capabilities.append(Capability(_name(event), True, _describe(event, counted, flags), more))
             break
         if refusal is not None:
             what = NAME if event.kind == PERF_TYPE_HARDWARE else f"{event.pmu} counters"
@@ -75,22 +76,43 @@ def probe(layer: PerfLayer, events: Sequence[ClassEvents], *, tid: int = 0, root
     return Probed(tuple(usable), flags, tuple(capabilities))
 
 
-def open_groups(layer: PerfLayer, event: ClassEvents, tid: int, flags: int) -> tuple[list[list[int]], bool]:
-    """The groups of a class, each one's leader (cycles) first, and whether they have instructions beside cycles.
+def open_groups(layer: PerfLayer, event: ClassEvents, tid: int, flags: int) -> tuple[list[list[int]], Counted]:
+    """The groups of a class, each one's leader (cycles, if it has them) first, and what they count.
 
     Raises:
         OSError: the kernel refused; nothing stays open.
     """
     groups: list[list[int]] = []
-    has_instructions = True
+    has_cycles = has_instructions = True
     try:
         for cpu in event.places:
-            groups.append([layer.open(event.kind, event.cycles, tid, -1, flags, cpu)])
+            try:
+                groups.append([layer.open(event.kind, event.cycles, tid, -1, flags, cpu)])
+            except OSError as error:
+                has_cycles = False
+                groups.append([_lone_instructions(layer, event, tid, flags, cpu, error)])
+                continue
             has_instructions &= _add_instructions(layer, event, tid, groups[-1], flags, cpu)
+        if not has_cycles and not has_instructions:
+            raise OSError(errno.ENOENT, os.strerror(errno.ENOENT))
     except OSError:
         close_groups(layer, groups)
         raise
-    return groups, has_instructions
+    return groups, Counted(has_cycles, has_instructions)
+
+
+def _lone_instructions(layer: PerfLayer, event: ClassEvents, tid: int, flags: int, cpu: int, no_cycles: OSError) -> int:
+    """A group of instructions alone, for a PMU that has no event for cycles.
+
+    Raises:
+        OSError: ``no_cycles``, where the refusal has another reason, or instructions are refused too.
+    """
+    if no_cycles.errno not in {errno.ENOENT, errno.EOPNOTSUPP}:
+        raise no_cycles
+    try:
+        return layer.open(event.kind, event.instructions, tid, -1, flags, cpu)
+    except OSError:
+        raise no_cycles from None
 
 
 def _add_instructions(layer: PerfLayer, event: ClassEvents, tid: int, group: list[int], flags: int, cpu: int) -> bool:
@@ -114,8 +136,12 @@ def _name(event: ClassEvents) -> str:
     return f"{NAME} {event.core_class}"
 
 
-def _describe(event: ClassEvents, has_instructions: bool, flags: int) -> str:
-    what = "cycles and instructions" if has_instructions else "cycles; this PMU counts no instructions"
+def _describe(event: ClassEvents, counted: Counted, flags: int) -> str:
+    what = "cycles and instructions"
+    if not counted.instructions:
+        what = "cycles; this PMU counts no instructions: IPC is unknown"
+    elif not counted.cycles:
+        what = "instructions; this PMU counts no cycles: IPC and cycle rate are unknown"
     where = "user space only, as perf_event_paranoid is 2" if flags & EXCLUDE_KERNEL else "user space and kernel"
     how = ""
     if event.is_rest:

@@ -14,11 +14,11 @@ from livemon.engine.thread_work import (
     E_CPU,
     E_CYC_CPU,
     E_CYCLES,
-    E_INS,
     F_CPU,
     F_CYC_CPU,
     F_CYCLES,
-    F_INS,
+    IPC_CYCLES,
+    IPC_INS,
     ROWS,
 )
 from livemon.model.findings import Bucket
@@ -99,5 +99,5 @@ def _bucket(low: float, high: float, sums: _Sums) -> Bucket:
         cpu_ms_per_unit=_quotient(work[CPU] / 1e6, sums.walls.n) if sums.ticks else None,
         efficiency_share=_quotient(work[E_CPU], work[E_CPU] + work[F_CPU]),
         cycles_per_ns=_quotient(work[E_CYCLES] + work[F_CYCLES], work[E_CYC_CPU] + work[F_CYC_CPU]),
-        ipc=_quotient(work[E_INS] + work[F_INS], work[E_CYCLES] + work[F_CYCLES]),
+        ipc=_quotient(work[IPC_INS], work[IPC_CYCLES]),
     )

@@ -13,11 +13,12 @@ from statistics import median
 
 from livemon.engine.machine_pressure import Rates
 from livemon.engine.thread_figures import Witness, newly_busy
-from livemon.engine.thread_work import CPU
+from livemon.engine.thread_work import CPU, INS
 from livemon.model.criteria import Causes
 from livemon.model.findings import CAUSES, Cause, Verdict
 from livemon.model.wording import rounded
 
+_NOTHING_COUNTED = "cycles and instructions are not counted here"
 PRIMARY: tuple[str, ...] = (
     "placement",
     "cycle_rate",
@@ -222,7 +223,7 @@ class CauseBench:
             return missing
         voters = [w for w in self._known if w.ratio("ipc") is not None]
         if not voters:
-            return _cause("ipc", "unknown", "cycles and instructions are not counted here")
+            return _cause("ipc", "unknown", self._why_no_ipc())
         low = [w for w in voters if (w.ratio("ipc") or 1.0) <= self._c.ipc_ratio]
         shown = low if _majority(voters, low) else voters
         during, reference = _weighed(shown, "ipc")
@@ -233,6 +234,18 @@ class CauseBench:
         evidence += f", {len(low)} of {len(voters)} threads at {self._c.ipc_ratio:g} times or less"
         verdict: Verdict = "applies" if _majority(voters, low) else "ruled_out"
         return _cause("ipc", verdict, evidence, during, reference, tuple(w.name for w in shown))
+
+    def _why_no_ipc(self) -> str:
+        """Which of the two is missing."""
+        found = [w.during for w in self._scene.witnesses]
+        if any(side.ipc is not None for side in found):
+            return "cycles and instructions of no thread are known both in the episode and from before it"
+        has_cycles = any(side.cycles_per_ns is not None for side in found)
+        has_instructions = any(side.work[INS] > 0 for side in found)
+        if has_cycles:
+            other = " of the same cores" if has_instructions else ", only cycles"
+            return f"instructions are not counted here{other}"
+        return "cycles are not counted here, only instructions" if has_instructions else _NOTHING_COUNTED
 
     def _cpu_ratio(self) -> tuple[float, float, float, str] | None:
         """CPU per unit: (ratio, during, reference, where from)."""

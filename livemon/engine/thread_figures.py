@@ -15,18 +15,22 @@ from livemon.engine.thread_work import (
     E_CPU,
     E_CYC_CPU,
     E_CYCLES,
-    E_INS,
     F_CPU,
     F_CYC_CPU,
     F_CYCLES,
-    F_INS,
     HOPS,
+    INS,
+    INS_CPU,
+    IPC_CYCLES,
+    IPC_INS,
 )
 from livemon.model.findings import LedgerRow, ThreadEvidence
 
 _LEAST_CPU_NS = 1_000_000
 """CPU time in the episode below which a thread is no witness."""
 _LEAST_PART = 0.01
+_INSTRUCTED_PART = 0.8
+"""Of a thread's CPU time: if instructions are known for less, a share of them would pass for all."""
 _SHOWN = 12
 _NEWLY_BUSY_PART = 0.25
 """Part of all CPU time in the episode from which a thread that took far less before is named."""
@@ -70,13 +74,15 @@ class Side:
     @property
     def ipc(self) -> float | None:
         """Instructions per cycle, all cores."""
-        return quotient(self.work[E_INS] + self.work[F_INS], self.work[E_CYCLES] + self.work[F_CYCLES])
+        return quotient(self.work[IPC_INS], self.work[IPC_CYCLES])
 
     @property
     def instructions_per_unit(self) -> float | None:
-        """Instructions per unit; ``None`` where they are not counted."""
-        instructions = self.work[E_INS] + self.work[F_INS]
-        return quotient(instructions, self.units) if instructions > 0 else None
+        """Instructions per unit; ``None`` where they are not counted, or for a part of the CPU time only."""
+        instructions = self.work[INS]
+        if instructions <= 0 or self.work[INS_CPU] < _INSTRUCTED_PART * self.work[CPU]:
+            return None
+        return quotient(instructions, self.units)
 
     @property
     def run_delay_share(self) -> float | None:

@@ -18,18 +18,18 @@ from livemon.engine.logbins import Floats, Ints
 from livemon.engine.thread_work import (
     CPU,
     E_CPU,
-    E_CYCLES,
-    E_INS,
     F_CPU,
     F_CYC_CPU,
     F_CYCLES,
-    F_INS,
+    HOPS,
+    IPC_CYCLES,
+    IPC_INS,
     ROWS,
     Work,
 )
 from livemon.model.criteria import Causes
 
-_BY_CLASS = slice(E_CPU, F_CYC_CPU + 1)
+_BY_CLASS = slice(E_CPU, HOPS)
 """The rows that are empty without core classes."""
 _KNOWN_TICKS = 5
 _KNOWN_CPU_NS = 3_000_000
@@ -98,7 +98,7 @@ class ThreadHealth:
         self._least = np.where(self.known, _BUSY_PART * ratio(sums[CPU], self.ticks), np.nan)
         self._most_share = ratio(sums[E_CPU], sums[E_CPU] + sums[F_CPU]) + c.efficiency_share_points
         self._least_rate = c.cycle_rate_ratio * ratio(sums[F_CYCLES], sums[F_CYC_CPU])
-        self._least_ipc = c.ipc_ratio * ratio(sums[E_INS] + sums[F_INS], sums[E_CYCLES] + sums[F_CYCLES])
+        self._least_ipc = c.ipc_ratio * ratio(sums[IPC_INS], sums[IPC_CYCLES])
 
     def grow(self, names: int) -> None:
         """Make room for so many names."""
@@ -151,6 +151,6 @@ class ThreadHealth:
         moved = (work[E_CPU] >= self._most_share[numbers] * total) & (total > 0)
         fast = work[F_CYC_CPU]
         moved |= (work[F_CYCLES] <= self._least_rate[numbers] * fast) & (fast >= 0.5 * work[CPU]) & (fast > 0)
-        cycles = work[E_CYCLES] + work[F_CYCLES]
-        moved |= (work[E_INS] + work[F_INS] <= self._least_ipc[numbers] * cycles) & (cycles > 0)
+        cycles = work[IPC_CYCLES]
+        moved |= (work[IPC_INS] <= self._least_ipc[numbers] * cycles) & (cycles > 0)
         return moved, work[E_CPU] > COLD_SHARE * total

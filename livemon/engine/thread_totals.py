@@ -97,7 +97,8 @@ class ThreadTotals:
                 self._classes.append(c.core_class)
             sums.add("cpu", c.core_class, index, c.cpu_ns)
             sums.add("cycles", c.core_class, index, c.cycles)
-            sums.add("instructions", c.core_class, index, c.instructions)
+            sums.add("paired_cycles", c.core_class, index, c.paired_cycles)
+            sums.add("paired_instructions", c.core_class, index, c.paired_instructions)
             sums.add("counted", c.core_class, index, c.counted_cpu_ns)
         if self._cores.is_hybrid and all(self._cores.is_joined(c.core_class) for c in delta.classes):
             where = self._cores.classes_of(delta.last_cpu)
@@ -111,8 +112,8 @@ class ThreadTotals:
 
     def _stats(self, info: ThreadInfo) -> ThreadStats:
         thread, sums = info.index, self._sums
-        cycles = sum(sums.get("cycles", name, thread) for name in self._classes)
-        instructions = sum(sums.get("instructions", name, thread) for name in self._classes)
+        cycles = sum(sums.get("paired_cycles", name, thread) for name in self._classes)
+        instructions = sum(sums.get("paired_instructions", name, thread) for name in self._classes)
         counted = sum(sums.get("counted", name, thread) for name in self._classes)
         share, source = self._placement(thread)
         rates = []

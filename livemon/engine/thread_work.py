@@ -18,10 +18,12 @@ from livemon.model.criteria import Criteria
 from livemon.model.facts import SessionFacts
 from livemon.model.samples import ThreadInfo, ThreadTick
 
-CPU, DELAY, DELAY_CPU, E_CPU, F_CPU, E_CYCLES, F_CYCLES, E_INS, F_INS, E_CYC_CPU, F_CYC_CPU, HOPS = range(12)
-ROWS = 12
+CPU, DELAY, DELAY_CPU, E_CPU, F_CPU, E_CYCLES, F_CYCLES, E_CYC_CPU, F_CYC_CPU = range(9)
+INS, INS_CPU, IPC_INS, IPC_CYCLES, HOPS = range(9, 14)
+ROWS = 14
 """CPU ns; run-queue delay ns and the CPU ns that goes with it; then for (E)fficiency and (F)ast cores CPU
-ns, cycles, instructions, and the CPU ns that goes with known cycles; CPU changes seen."""
+ns, cycles, and the CPU ns that goes with known cycles; instructions and the CPU ns that goes with them;
+instructions and cycles where both are known; CPU changes seen."""
 
 MAX_NAMES = 1024
 """Names followed one by one; later ones share the last place."""
@@ -155,8 +157,11 @@ class ThreadWork:
             self.tells_placement |= e
             work[E_CPU if e else F_CPU] += c.cpu_ns
             work[E_CYCLES if e else F_CYCLES] += c.cycles
-            work[E_INS if e else F_INS] += c.instructions
             work[E_CYC_CPU if e else F_CYC_CPU] += c.counted_cpu_ns
+            work[INS] += c.instructions
+            work[INS_CPU] += c.instructed_cpu_ns
+            work[IPC_INS] += c.paired_instructions
+            work[IPC_CYCLES] += c.paired_cycles
         if not told and self._core_classes.is_hybrid:
             self.is_estimated = self.tells_placement = True
             where = self._core_classes.classes_of(delta.last_cpu)

@@ -36,8 +36,14 @@ class ClassDelta:
     cycles: Ints
     """Scaled up where the counter ran only part of the time; 0 where unknown."""
     instructions: Ints
+    """Likewise: one may be known without the other, where a PMU counts only one of them."""
     counted_cpu_ns: Ints
-    """CPU time that goes with known cycles and instructions."""
+    """CPU time that goes with known cycles."""
+    instructed_cpu_ns: Ints
+    """CPU time that goes with known instructions."""
+    paired_cycles: Ints
+    """Cycles whose instructions are known too: what IPC is made of."""
+    paired_instructions: Ints
     is_scaled: bool
 
 
@@ -211,15 +217,23 @@ class TickDeltas:
                 is_scaled = True
                 scale = np.where(partly, enabled / np.maximum(running, 1), 1.0)
                 cyc, ins = (cyc * scale).astype(np.int64), (ins * scale).astype(np.int64)
-            cyc_known = cyc_known & ~hardly
+            cyc_known, ins_known = cyc_known & ~hardly, ins_known & ~hardly
         fine = cpu <= most
-        both = cpu_known & cyc_known & ins_known & fine
+        told = cpu_known & fine
+        with_cyc, with_ins = told & cyc_known, told & ins_known
+        cycles, counted_ns = np.where(with_cyc, cyc, 0), np.where(with_cyc, cpu, 0)
+        here = (name, np.where(fine, cpu, 0), cycles)
+        if np.array_equal(with_cyc, with_ins):  # nearly always: no more arrays than needed
+            instructions = np.where(with_cyc, ins, 0)
+            return ClassDelta(*here, instructions, counted_ns, counted_ns, cycles, instructions, is_scaled)
+        both = with_cyc & with_ins
         return ClassDelta(
-            name,
-            np.where(fine, cpu, 0),
+            *here,
+            np.where(with_ins, ins, 0),
+            counted_ns,
+            np.where(with_ins, cpu, 0),
             np.where(both, cyc, 0),
             np.where(both, ins, 0),
-            np.where(both, cpu, 0),
             is_scaled,
         )
 

@@ -23,7 +23,7 @@ from typing import Any
 
 from livemon.export.plots import ClassedSample
 from livemon.export.report_json import finding_json
-from livemon.export.thread_deltas import ThreadDelta, ThreadDeltas
+from livemon.export.thread_deltas import ClassDelta, ThreadDelta, ThreadDeltas
 from livemon.export.times import SessionTimes
 from livemon.model.findings import Finding, HostSlowTransient
 from livemon.model.judgement import Judgement
@@ -243,13 +243,7 @@ class TraceEvents:
         if delta.run_delay_ns is not None:
             args["wait_percent"] = round(100 * delta.run_delay_ns / span_ns, 2)
         yield self._counter(info, "use", delta.start_ns, args)
-        counted = [c for c in delta.classes if c.cycles and c.instructions is not None and c.cpu_ns]
-        if counted:
-            cycles = sum(c.cycles or 0 for c in counted)
-            args = {
-                "ipc": round(sum(c.instructions or 0 for c in counted) / cycles, 3),
-                "cycles_per_ns": round(cycles / sum(c.cpu_ns or 0 for c in counted), 3),
-            }
+        if args := _rates(delta.classes):
             yield self._counter(info, "rate", delta.start_ns, args)
 
     def _close_idle(self, tick: ThreadTick) -> Iterator[Event]:
@@ -281,6 +275,18 @@ class TraceEvents:
     def _counter(self, info: ThreadInfo, what: str, t_ns: int, args: dict[str, float]) -> Event:
         name = f"{info.name} {info.tid} {what}"
         return {"name": name, "ph": "C", "pid": info.pid, "tid": info.tid, "ts": self._us(t_ns), "args": args}
+
+
+def _rates(classes: Iterable[ClassDelta]) -> dict[str, float]:
+    """IPC and cycle rate of an interval, each as far as what it is made of was counted."""
+    counted = [(c.cycles, c.instructions, c.cpu_ns) for c in classes if c.cycles and c.cpu_ns]
+    rates = {}
+    paired = [(cycles, instructions) for cycles, instructions, _ in counted if instructions is not None]
+    if paired:
+        rates["ipc"] = round(sum(instructions for _, instructions in paired) / sum(cycles for cycles, _ in paired), 3)
+    if counted:
+        rates["cycles_per_ns"] = round(sum(cycles for cycles, _, _ in counted) / sum(ns for *_, ns in counted), 3)
+    return rates
 
 
 def _is_span(record: TimingRecord) -> bool:

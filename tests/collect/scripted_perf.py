@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 
 from livemon.collect.perf_layer import Reading
 
+INSTRUCTIONS = (0xC0, 0x08, 1)
+"""Encodings of the event: Intel's and AMD's, Arm's, the generic one."""
+
 
 @dataclass
 class Event:
@@ -69,8 +72,9 @@ class ScriptedPerf:
         first = self._ran[descriptor, 0]
         now = self._totals(event)
         enabled, running, cycles, instructions = (b - a for a, b in zip(first, now, strict=True))
-        members = sum(1 for e in self.events.values() if e.is_open and e.leader == descriptor)
-        return Reading(enabled, running, (cycles, instructions)[: 1 + members])
+        members = [e for e in self.events.values() if e.is_open and e.leader == descriptor]
+        values = [instructions if e.config & 0xFF in INSTRUCTIONS else cycles for e in (event, *members)]
+        return Reading(enabled, running, tuple(values))
 
     def close(self, descriptor: int) -> None:
         assert self.events[descriptor].is_open, "closed twice"

@@ -165,6 +165,37 @@ def test_without_an_instruction_event_cycles_stay(machine: FakeMachine) -> None:
     assert any("no instructions" in c.reason for c in run.sampler.capabilities)
 
 
+def test_without_a_cycle_event_instructions_stay(machine: FakeMachine) -> None:
+    """Groups of one event have one value each: it is not taken for the other one's."""
+    run = Run(machine, ScriptedPerf(refuse={(-1, 0x3C): errno.ENOENT}))
+    run.tick()
+    run.work(8, P, 10, ipc=3.0)
+    run.tick()
+    run.work(8, E, 10, ipc=0.5)
+    row = run.row(run.tick(), 8)
+    assert row["P"] == (10 * MS, UNKNOWN, 60 * MS, 10 * MS, 10 * MS)
+    assert row["E"] == (10 * MS, UNKNOWN, 10 * MS, 10 * MS, 10 * MS)
+    assert sum("counts no cycles" in c.reason for c in run.sampler.capabilities if c.available) == 2
+    run.sampler.close()
+    assert run.perf.open_count == 0
+
+
+def test_a_pmu_that_counts_only_one_of_the_two_leaves_the_other_class_whole(machine: FakeMachine) -> None:
+    run = Run(machine, ScriptedPerf(refuse={(E, 0xC0): errno.EOPNOTSUPP}))
+    run.tick()
+    run.work(8, P, 10, ipc=2.0)
+    run.work(8, E, 10)
+    row = run.row(run.tick(), 8)
+    assert row["P"][1:3] == (20 * MS, 40 * MS)
+    assert row["E"][1:3] == (20 * MS, UNKNOWN)
+
+
+def test_a_refusal_of_cycles_for_another_reason_is_no_pmu_without_them(machine: FakeMachine) -> None:
+    run = Run(machine, ScriptedPerf(refuse={(-1, 0x3C): errno.EACCES}))
+    assert run.tick().classes == ()
+    assert not run.perf.open_count
+
+
 def test_a_class_whose_pmu_refuses_has_no_column_and_says_why(machine: FakeMachine) -> None:
     run = Run(machine, ScriptedPerf(refuse={(E, 0x3C): errno.EINVAL}))
     run.tick()
@@ -185,7 +216,7 @@ def test_user_space_only_where_the_kernel_may_not_be_counted(machine: FakeMachin
 
 @pytest.mark.parametrize("code", [errno.EACCES, errno.ENOENT, errno.ENOSYS, errno.EPERM])
 def test_without_counters_threads_are_sampled_all_the_same(machine: FakeMachine, code: int) -> None:
-    run = Run(machine, ScriptedPerf(refuse={(-1, 0x3C): code}))
+    run = Run(machine, ScriptedPerf(refuse={(-1, 0x3C): code, (-1, 0xC0): code}))
     tick = run.tick()
     assert tick.classes == ()
     assert len(tick.index) == 2

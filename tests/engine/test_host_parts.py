@@ -154,9 +154,17 @@ def test_kinds_are_bounded_and_counted_beyond() -> None:
     assert intake.skipped == 144
 
 
+ROW_NAMES = ("cpu", "delay", "delay_cpu", "e_cpu", "f_cpu", "e_cyc", "f_cyc", "e_cc", "f_cc")
+ROW_NAMES += ("ins", "ins_cpu", "ipc_ins", "ipc_cyc", "hops")
+
+
 def side(units: float = 100, **rows: float) -> Side:
-    names = ["cpu", "delay", "delay_cpu", "e_cpu", "f_cpu", "e_cyc", "f_cyc", "e_ins", "f_ins", "e_cc", "f_cc", "hops"]
-    return Side(tuple(rows.get(name, 0.0) for name in names), units)
+    """A side whose ``ins`` are known wherever cycles are, unless ``ins_cpu``, ``ipc_ins`` or ``ipc_cyc`` say other."""
+    if "ins" in rows:
+        cycles, counted = (rows.get(f"e_{part}", 0.0) + rows.get(f"f_{part}", 0.0) for part in ("cyc", "cc"))
+        rows = {"ins_cpu": counted, "ipc_ins": rows["ins"], "ipc_cyc": cycles} | rows
+    assert rows.keys() <= set(ROW_NAMES)
+    return Side(tuple(rows.get(name, 0.0) for name in ROW_NAMES), units)
 
 
 def scene(witnesses: list[Witness], **changes: object) -> Scene:
@@ -187,8 +195,8 @@ def test_every_cause_always_has_a_verdict_with_a_reason() -> None:
 
 
 def test_more_instructions_are_more_work() -> None:
-    before = side(cpu=1e8, f_cpu=1e8, f_cc=1e8, f_cyc=4e8, f_ins=12e8)
-    during = side(cpu=2e8, f_cpu=2e8, f_cc=2e8, f_cyc=8e8, f_ins=24e8)
+    before = side(cpu=1e8, f_cpu=1e8, f_cc=1e8, f_cyc=4e8, ins=12e8)
+    during = side(cpu=2e8, f_cpu=2e8, f_cc=2e8, f_cyc=8e8, ins=24e8)
     bench = CauseBench(scene([witness("a", during, before)]), CauseCriteria())
     said = {cause.cause: cause.verdict for cause in bench.get()}
     assert said["more_work"] == "applies"
@@ -247,14 +255,45 @@ def test_a_few_threads_whose_cpu_time_explains_the_loss_were_on_the_cpu() -> Non
 
 
 def test_lower_ipc_on_other_cores_is_not_told_from_contention() -> None:
-    before = side(cpu=1e8, f_cpu=1e8, f_cc=1e8, f_cyc=4e8, f_ins=12e8)
-    during = side(cpu=5e8, e_cpu=5e8, e_cc=5e8, e_cyc=6.5e8, e_ins=12e8)
+    before = side(cpu=1e8, f_cpu=1e8, f_cc=1e8, f_cyc=4e8, ins=12e8)
+    during = side(cpu=5e8, e_cpu=5e8, e_cc=5e8, e_cyc=6.5e8, ins=12e8)
     bench = CauseBench(scene([witness("a", during, before)]), CauseCriteria())
     said = {cause.cause: cause for cause in bench.get()}
     assert said["placement"].verdict == "applies"
     assert said["ipc"].verdict == "unknown"
     assert "other cores" in said["ipc"].evidence
     assert said["cycle_rate"].verdict == "unknown"
+
+
+def test_cycles_without_instructions_tell_the_rate_and_say_why_there_is_no_ipc() -> None:
+    before, during = side(cpu=1e8, f_cpu=1e8, f_cc=1e8, f_cyc=4e8), side(cpu=2e8, f_cpu=2e8, f_cc=2e8, f_cyc=4e8)
+    bench = CauseBench(scene([witness("a", during, before)]), CauseCriteria())
+    said = {cause.cause: cause for cause in bench.get()}
+    assert said["cycle_rate"].verdict == "applies"
+    assert (said["cycle_rate"].during, said["cycle_rate"].reference) == (2.0, 4.0)
+    assert bench.primary() == "cycle_rate"
+    assert said["ipc"].verdict == said["more_work"].verdict == "unknown"
+    assert said["ipc"].evidence == "instructions are not counted here, only cycles"
+
+
+def test_instructions_without_cycles_tell_more_work_and_say_why_there_is_no_ipc() -> None:
+    before, during = side(cpu=1e8, ins=4e8, ins_cpu=1e8, ipc_ins=0), side(cpu=2e8, ins=8e8, ins_cpu=2e8, ipc_ins=0)
+    said = {c.cause: c for c in CauseBench(scene([witness("a", during, before)]), CauseCriteria()).get()}
+    assert said["more_work"].verdict == "applies"
+    assert said["ipc"].verdict == said["cycle_rate"].verdict == "unknown"
+    assert said["ipc"].evidence == "cycles are not counted here, only instructions"
+    assert said["cycle_rate"].evidence == "cycles are not counted here"
+
+
+def test_instructions_of_one_core_class_only_are_neither_ipc_nor_work() -> None:
+    """A thread that left the P cores for cores whose PMU counts cycles only did no less work there."""
+    before = side(cpu=1e8, f_cpu=1e8, f_cc=1e8, f_cyc=4e8, ins=12e8)
+    during = side(cpu=5e8, e_cpu=4e8, f_cpu=1e8, e_cc=4e8, f_cc=1e8, e_cyc=4e8, f_cyc=4e8, ins=12e8)
+    during = side(**{**dict(zip(ROW_NAMES, during.work, strict=True)), "ins_cpu": 1e8, "ipc_cyc": 4e8})
+    known = [witness("a", during, before)]
+    said = {c.cause: c for c in CauseBench(scene(known), CauseCriteria()).get()}
+    assert said["more_work"].verdict == "unknown"
+    assert known[0].ratio("ipc") == 1.0
 
 
 def test_a_device_that_slows_and_a_slow_completion_path_are_told() -> None:
@@ -267,8 +306,8 @@ def test_a_device_that_slows_and_a_slow_completion_path_are_told() -> None:
 
 
 def test_the_ledger_multiplies_out_and_shows_what_is_missing() -> None:
-    before = side(cpu=1e8, f_cpu=1e8, f_cc=1e8, f_cyc=4e8, f_ins=12e8)
-    during = side(cpu=5.5e8, e_cpu=5.5e8, e_cc=5e8, e_cyc=6.5e8, e_ins=12e8)
+    before = side(cpu=1e8, f_cpu=1e8, f_cc=1e8, f_cyc=4e8, ins=12e8)
+    during = side(cpu=5.5e8, e_cpu=5.5e8, e_cc=5e8, e_cyc=6.5e8, ins=12e8)
     (row,) = ledger_rows([witness("a", during, before)])
     assert dict(row.factors)["instructions"] == pytest.approx(1.0)
     assert row.explained == pytest.approx(5.0)

@@ -218,6 +218,40 @@ def test_a_thread_whose_cpu_time_is_not_measured_is_unknown_never_0() -> None:
     assert any(v is not None for v in measured.series.high)
 
 
+@pytest.mark.parametrize(
+    ("uncounted", "rate", "ipc", "why"),
+    [
+        ((), 3.0, 2.0, ""),
+        ((("P", 2), ("E", 2)), 3.0, None, "no instructions"),
+        ((("P", 1), ("E", 1)), None, None, "no cycles"),
+        ((("E", 2),), 3.0, None, "not both counted on all core classes"),
+    ],
+)
+def test_a_pmu_that_counts_one_of_the_two_gives_that_one_and_says_why_there_is_no_ipc(
+    uncounted: tuple[tuple[str, int], ...], rate: float | None, ipc: float | None, why: str
+) -> None:
+    work = Work(1, uncounted=uncounted)
+    samples: list[Sample] = [*work.infos(), work.tick()]
+    for _ in range(10):
+        for core_class in ("P", "E"):
+            work.run(0, 5 * MS, on=core_class, rate=3.0, ipc=2.0)
+        samples.append(work.tick())
+    view = RollingView(Criteria(), HYBRID)
+    view.update(samples)
+    grid = Grid.ending(work.t_ns, SECOND, 10)
+    (row,) = view.thread_rows(grid, work.t_ns, SECOND)
+    for figure, value in ((row.cycles_per_ns, rate), (row.ipc, ipc)):
+        assert figure.value == (value if value is None else pytest.approx(value, rel=0.01))
+        assert (figure.quality == "unknown") == (value is None)
+    assert why in row.ipc.reason
+    detail = view.thread_detail(0, grid, work.t_ns, SECOND, None, samples)
+    assert detail is not None
+    assert (set(detail.ipc.high) == {None}) == (ipc is None)
+    for name, _, of_ipc, of_rate in detail.per_class:
+        assert (of_ipc.value is None) == bool({(name, 1), (name, 2)} & set(uncounted))
+        assert (of_rate.value is None) == ((name, 1) in uncounted)
+
+
 def test_a_tick_that_is_missing_is_a_gap() -> None:
     view = RollingView(Criteria(), HYBRID)
     work = Work(1)

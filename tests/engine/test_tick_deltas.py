@@ -43,6 +43,7 @@ def some_ticks(seed: int, n: int = 40, classes: tuple[str, ...] = (), has_times:
 
 def arrays(delta: TickDelta) -> list[np.ndarray]:
     per_class = [a for c in delta.classes for a in (c.cpu_ns, c.cycles, c.instructions, c.counted_cpu_ns)]
+    per_class += [a for c in delta.classes for a in (c.instructed_cpu_ns, c.paired_cycles, c.paired_instructions)]
     known = [delta.cpu_known, delta.delay_known]
     return [delta.index, delta.cpu_ns, delta.delay_ns, *known, delta.hops, delta.last_cpu, *per_class]
 
@@ -104,3 +105,18 @@ def test_counts_are_scaled_by_the_active_share_and_refused_below_a_floor(
     assert found.counted_cpu_ns.tolist() == [counted * ms]
     assert found.cycles.tolist() == [cycles * ms]
     assert found.is_scaled == (0.2 <= active < 1)
+
+
+@pytest.mark.parametrize(("has_cycles", "has_instructions"), [(True, False), (False, True), (True, True)])
+def test_one_count_is_known_without_the_other_and_makes_no_pair(has_cycles: bool, has_instructions: bool) -> None:
+    ms = 1_000_000
+    deltas = TickDeltas()
+    for k in range(2):
+        counts = (3 * k * ms if has_cycles else -1, 2 * k * ms if has_instructions else -1)
+        columns = ClassColumns("P", *(array("q", [n]) for n in (k * ms, *counts)))
+        delta = deltas.update(ThreadTick(k * 100 * ms, *(array("q", [n]) for n in (0, k * ms, 0, k, 3)), (columns,)))
+    (found,) = delta.classes
+    assert (found.cycles[0], found.counted_cpu_ns[0]) == ((3 * ms, ms) if has_cycles else (0, 0))
+    assert (found.instructions[0], found.instructed_cpu_ns[0]) == ((2 * ms, ms) if has_instructions else (0, 0))
+    pair = (3 * ms, 2 * ms) if has_cycles and has_instructions else (0, 0)
+    assert (found.paired_cycles[0], found.paired_instructions[0]) == pair

@@ -22,6 +22,8 @@ class Work:
     cpus: list[int] = field(default_factory=list)
     by_class: dict[str, list[list[int]]] = field(default_factory=dict)
     """Class -> [cpu ns, cycles, instructions] by thread."""
+    uncounted: tuple[tuple[str, int], ...] = ()
+    """(class, place in its list) of what its PMU has no event for."""
 
     def __post_init__(self) -> None:
         self.cpu, self.delay = [5_000_000] * self.threads, [1_000_000] * self.threads
@@ -60,7 +62,13 @@ class Work:
         index = list(range(self.threads)) if listed is None else listed
         pick = lambda values: array("q", [values[k] for k in index])  # noqa: E731
         classes = tuple(
-            ClassColumns(name, *(array("q", [counts[k][column] for k in index]) for column in range(3)))
+            ClassColumns(
+                name,
+                *(
+                    array("q", [UNKNOWN if (name, column) in self.uncounted else counts[k][column] for k in index])
+                    for column in range(3)
+                ),
+            )
             for name, counts in self.by_class.items()
         )
         unknown = array("q", [UNKNOWN] * len(index))

@@ -36,6 +36,9 @@ NO_SECOND = Figure(None, "unknown", "no tick in the newest second")
 NOT_MEASURED = Figure(None, "unknown", "its CPU time was not measured, or what was read can't be (livemon doctor)")
 NO_DELAY = Figure(None, "unknown", "run-queue delay can't be read here (livemon doctor says why)")
 NO_COUNTERS = Figure(None, "unknown", "no hardware counters (livemon doctor says why)")
+NO_CYCLES = Figure(None, "unknown", "this PMU counts no cycles, only instructions")
+NO_INSTRUCTIONS = Figure(None, "unknown", "this PMU counts no instructions, only cycles")
+NOT_PAIRED = Figure(None, "unknown", "cycles and instructions are not both counted on all core classes")
 NO_CPU = Figure(None, "unknown", "ran too little for the counters in the last seconds")
 NO_UNITS = Figure(None, "unknown", "no unit of work in the last seconds")
 NO_WHERE = Figure(None, "unknown", "the CPU it runs on can't be read here")
@@ -45,6 +48,13 @@ IDLE = Figure(None, "unknown", "did not run in the last seconds")
 ZERO = Figure(0.0)
 ALL = Figure(1.0)
 NO_HOPS = Figure(0.0, "estimated", "CPU changes seen between samples")
+
+
+def why_no_ipc(cycles: float, instructions: float) -> Figure:
+    """The reason where one was counted without the other."""
+    if cycles > 0 and instructions <= 0:
+        return NO_INSTRUCTIONS
+    return NO_CYCLES if instructions > 0 and cycles <= 0 else NOT_PAIRED
 
 
 class RowFigures:
@@ -74,6 +84,7 @@ class RowFigures:
         self._has_delay = (rings.has_delay[known] & inside).tolist()
         self._has_where = (rings.has_where[known] & inside).tolist()
         self._has_counters = (rings.has_counters[known] & inside).tolist()
+        self._is_unpaired = (rings.is_unpaired[known] & inside).tolist()
         self._cpu_now, self._delay_now = now[CPU].tolist(), now[DELAY].tolist()
         self._cpu, self._hops = recent[CPU].tolist(), recent[HOPS].tolist()
         self._cycles, self._instructions = recent[CYCLES].tolist(), recent[INSTRUCTIONS].tolist()
@@ -125,6 +136,8 @@ class RowFigures:
         """Instructions per cycle."""
         if not self._has_counters[row]:
             return NO_COUNTERS
+        if self._is_unpaired[row]:
+            return why_no_ipc(self._cycles[row], self._instructions[row])
         if self._counted[row] < IPC_FLOOR_NS or self._cycles[row] <= 0:
             return NO_CPU
         return Figure(self._instructions[row] / self._cycles[row], self._scaled, self._scaled_reason)
@@ -134,7 +147,7 @@ class RowFigures:
         if not self._has_counters[row]:
             return NO_COUNTERS
         if self._counted[row] < IPC_FLOOR_NS:
-            return NO_CPU
+            return NO_CYCLES if self._instructions[row] > 0 and self._counted[row] <= 0 else NO_CPU
         return Figure(self._cycles[row] / self._counted[row], self._scaled, self._scaled_reason)
 
     def wait_percent(self, row: int) -> Figure:

@@ -8,7 +8,7 @@ import numpy as np
 
 from livemon.engine.core_classes import CoreClasses
 from livemon.engine.rolling.grid import Doubles, Grid, optional
-from livemon.engine.rolling.row_figures import IPC_FLOOR_NS, NO_COUNTERS, NO_CPU
+from livemon.engine.rolling.row_figures import IPC_FLOOR_NS, NO_COUNTERS, NO_CPU, NO_CYCLES, why_no_ipc
 from livemon.engine.rolling.stage_rings import StageRing
 from livemon.engine.rolling.thread_book import ThreadBook
 from livemon.engine.rolling.thread_rings import (
@@ -49,6 +49,8 @@ def thread_detail(
         rate = np.where(enough, sums[CYCLES] / sums[COUNTED], np.nan)
     if row.wait_percent.value is None and not sums[DELAY].any():
         wait[:] = np.nan
+    if row.index < len(rings.is_unpaired) and rings.is_unpaired[row.index]:
+        ipc[:] = np.nan
     wait_s, unit_s, ipc_s, rate_s = (grid.series(v, v) for v in map(optional, (wait, per_unit, ipc, rate)))
     return ThreadDetail(
         row=row,
@@ -92,7 +94,7 @@ def _per_class(
     """(class, share of CPU time, IPC, cycles per ns) over the ticks given."""
     deltas = TickDeltas()
     cpu: dict[str, float] = dict.fromkeys(rings.class_names, 0.0)
-    counts = {name: np.zeros(3) for name in cpu}
+    counts = {name: np.zeros(5) for name in cpu}
     is_scaled = False
     for tick in ticks:
         if not isinstance(tick, ThreadTick):
@@ -104,8 +106,9 @@ def _per_class(
         if delta.classes:
             for c in delta.classes:
                 cpu[c.core_class] = cpu.get(c.core_class, 0.0) + float(c.cpu_ns[at].sum())
-                sums = counts.setdefault(c.core_class, np.zeros(3))
-                sums += (c.cycles[at].sum(), c.instructions[at].sum(), c.counted_cpu_ns[at].sum())
+                sums = counts.setdefault(c.core_class, np.zeros(5))
+                several = (c.cycles, c.instructions, c.counted_cpu_ns, c.paired_cycles, c.paired_instructions)
+                sums += [values[at].sum() for values in several]
                 is_scaled = is_scaled or c.is_scaled
         else:
             for position in cores.classes_of(delta.last_cpu[at]).tolist():
@@ -119,10 +122,13 @@ def _per_class(
     counted: Quality = "scaled" if is_scaled else "measured"
     rows = []
     for name, ns in cpu.items():
-        cycles, instructions, counted_ns = counts.get(name, np.zeros(3)).tolist()
+        cycles, instructions, counted_ns, *paired = counts.get(name, np.zeros(5)).tolist()
         ipc = rate = NO_CPU if rings.is_exact else NO_COUNTERS
         if counted_ns >= IPC_FLOOR_NS and cycles > 0:
-            ipc, rate = Figure(instructions / cycles, counted), Figure(cycles / counted_ns, counted)
+            rate = Figure(cycles / counted_ns, counted)
+            ipc = Figure(paired[1] / paired[0], counted) if paired[0] > 0 else why_no_ipc(cycles, instructions)
+        elif instructions > 0 and counted_ns <= 0:
+            ipc = rate = NO_CYCLES
         rows.append((name, Figure(ns / whole, quality, reason), ipc, rate))
     return tuple(rows)
 

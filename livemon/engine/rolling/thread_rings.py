@@ -26,7 +26,7 @@ Ints = npt.NDArray[np.int64]
 
 CPU, DELAY, HOPS, LISTED, CYCLES, INSTRUCTIONS, COUNTED, LOW, HIGH = range(9)
 """Rows of a block: CPU ns, run-queue delay ns, CPU changes, ticks it ran in, cycles, instructions, CPU ns that goes
-with them, lowest and highest CPU percent of those ticks. Then CPU ns by core class."""
+with the cycles, lowest and highest CPU percent of those ticks. Then CPU ns by core class."""
 CLASSES = 9
 MAX_CLASSES = 4
 ROWS = CLASSES + MAX_CLASSES
@@ -164,6 +164,8 @@ class ThreadRings:
         self.has_delay: npt.NDArray[np.bool_] = np.zeros(64, np.bool_)
         self.has_where: npt.NDArray[np.bool_] = np.zeros(64, np.bool_)
         self.has_counters: npt.NDArray[np.bool_] = np.zeros(64, np.bool_)
+        self.is_unpaired: npt.NDArray[np.bool_] = np.zeros(64, np.bool_)
+        """Cycles came without their instructions, or the other way round: their quotient would be no IPC."""
         self.is_scaled = False
 
     @property
@@ -241,7 +243,10 @@ class ThreadRings:
                 if k is not None:
                     rows[CLASSES + k] += c.cpu_ns
                 self.is_scaled = self.is_scaled or c.is_scaled
-            self.has_counters[index[(rows[COUNTED] > 0) & counts]] = True
+                if c.paired_cycles is not c.cycles:
+                    apart = (c.paired_cycles != c.cycles) | (c.paired_instructions != c.instructions)
+                    self.is_unpaired[index[apart & counts]] = True
+            self.has_counters[index[((rows[COUNTED] > 0) | (rows[INSTRUCTIONS] > 0)) & counts]] = True
         elif self.class_names and len(index):
             where = self._cores.classes_of(delta.last_cpu)
             for k in range(len(self.class_names)):
@@ -266,6 +271,7 @@ class ThreadRings:
             self.has_delay = np.concatenate([self.has_delay, no])
             self.has_where = np.concatenate([self.has_where, no])
             self.has_counters = np.concatenate([self.has_counters, no])
+            self.is_unpaired = np.concatenate([self.is_unpaired, no])
 
     def reaches(self, start_ns: int, bucket_ns: int) -> bool:
         """Whether a view from ``start_ns`` with such buckets can be drawn in full detail."""
