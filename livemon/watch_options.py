@@ -80,7 +80,7 @@ def add_watch_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--durable",
         action="store_true",
-        help="sync each tick to the disk: a loss of power costs a tick, not a second (takes about 0.2 %% of a core)",
+        help="sync each tick to the disk: a loss of power costs a tick, not a second (takes about 0.5 %% of a core)",
     )
     group = parser.add_argument_group("handing on")
     group.add_argument("--prometheus", metavar="HOST:PORT", help="serve OpenMetrics there")

@@ -11,7 +11,7 @@ from pathlib import Path
 from livemon.model.errors import UsageError
 
 _DATABASE = b"SQLite format 3\0"
-_BESIDE = ("-wal", "-shm", "-journal", "-lock", "-reserve", "-out", "-out.1")
+_BESIDE = ("-wal", "-shm", "-recent", "-journal", "-lock", "-reserve", "-out", "-out.1")
 """What may lie beside a session and is part of it."""
 
 

@@ -42,20 +42,20 @@ class Encoder:
         self.needs_state = True
         """The next batch starts a new chain."""
 
-    def encode(self, samples: Samples) -> Batch:
-        """Take samples apart, advancing the chain.
+    def encode(self, *appends: Samples) -> Batch:
+        """Take the samples of appends that follow each other apart, advancing the chain.
 
         Raises:
-            TypeError: Something in ``samples`` is not a sample.
+            TypeError: Something in them is not a sample.
             ValueError: The columns of a tick differ in length.
         """
-        batch = Batch(appends=[len(samples)])
+        batch = Batch(appends=[len(samples) for samples in appends])
         if self.needs_state:
             self.chain = self.chain.without_gone()
             batch.state = self.chain.without_gone()
             self.needs_state = False
         order, rows = batch.order, batch.rows
-        for sample in samples:
+        for sample in [sample for samples in appends for sample in samples]:
             kind = _KIND_OF.get(type(sample))
             if kind is None:
                 raise TypeError(f"not a sample: {sample!r}")

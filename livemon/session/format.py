@@ -4,12 +4,12 @@ A session is one SQLite 3 file (``application_id`` ``LVMN``, ``user_version`` th
 holds the samples in the order in which they were recorded, never anything concluded from them.
 
 ``block``
-    The truth. One row an append: ``id`` counts appends from 1 without holes. ``data`` is the
-    append's samples as columns, counters as differences from the value before, zlib-compressed
-    (``codec``, ``batch``, ``columns``). ``level`` 0 is a row as appended; every ``STATE_EVERY_NS``
-    one of them carries the full state of all threads, so that any moment is a short read away. In
-    spare time the rows of ``PACK_NS`` are merged into one of level 1 (``id`` .. ``last_id`` are the
-    appends it holds), which takes two thirds of the space. Level 2 is a stretch that had to make
+    The truth. Appends are counted from 1 without holes; a row holds those from ``id`` to ``last_id``.
+    ``data`` is their samples as columns, counters as differences from the value before, zlib-compressed
+    (``codec``, ``batch``, ``columns``). ``level`` 0 is a row as appended, of about a second; every
+    ``STATE_EVERY_NS`` one of them carries the full state of all threads, so that any moment is a short
+    read away. In spare time the rows of ``PACK_NS`` are merged into one of level 1, which takes two
+    thirds of the space. Level 2 is a stretch that had to make
     room: its rare samples are kept, the rest is one ``Lost``. Row 0 is a second copy of the facts.
     ``crc`` is the CRC-32 of the row (all columns): a row with another one is treated as if it had
     never been written, and reported. A hole in the ids is a lost row, and reported too.
@@ -23,20 +23,26 @@ holds the samples in the order in which they were recorded, never anything concl
 ``thread``, ``stream``, ``mark``, ``note``, ``event``, ``lost``, ``anchor``
     Copies of the rare samples as plain tables, for people with ``sqlite3``. ``at_ns`` is arrival.
 
+The appends of the newest second are not in ``block`` yet while a session is recorded: they stand in
+``SESSION-recent`` beside it, whose format and reason ``recent`` tells. They go into one row together, at
+once with any sample that is neither a thread tick nor a timing record. Without WAL, with ``--durable``
+and for imports there is no such file: each append is a row.
+
 Why SQLite: of the candidates that were measured (JSON Lines, msgpack, Arrow, DuckDB, row and column
 layouts) it alone lost no tick to SIGKILL, has readers that never block the writer, and is in the
 standard library. Why columns in blobs: a row a thread and tick takes 111 MB an hour, this 20. Why WAL:
 a commit is one sequential write. It does not work on network file systems: there the rollback journal
 is used, and a ``Note`` says so. On a clean close the file goes back to the rollback journal, so that
-it opens read-only anywhere, and ``-wal``, ``-shm`` and ``-lock`` beside it go away.
+it opens read-only anywhere, and ``-wal``, ``-shm``, ``-recent`` and ``-lock`` beside it go away.
 
 What a crash costs: SIGKILL at any moment at most the append in flight. Loss of power at most the last
-second, because the log is synced once a second from a thread of its own. Syncing each tick
-(``--durable``) costs a tick at most; it was measured to take 0.2 ms of CPU each, which doubles what
-recording costs, and is ten flushes a second of the disk that the process being watched writes to.
+second, because each second goes into the log in one piece, which a thread of its own syncs at once. Syncing each tick
+(``--durable``) costs a tick at most; a row and a flush each tick were measured to take 0.5 % of a core,
+which is more than half of what recording costs else, and the process being watched writes to that disk.
 
 Compatibility: columns and kinds are only added. A file of a newer format is refused with the version
-that reads it. Format 1 is the first.
+that reads it. Format 1 is the first, and that of every session that was closed. Format 2 is format 1
+with ``SESSION-recent`` beside it: a session that is being recorded, or whose recorder was killed.
 """
 
 from __future__ import annotations
@@ -48,16 +54,20 @@ from typing import NamedTuple
 
 APPLICATION_ID = 0x4C564D4E
 """``LVMN``."""
-FORMAT = 1
-"""The newest format this version reads, and the one it writes."""
+FORMAT = 2
+"""The newest format this version reads, and that of a session while it is recorded."""
+CLOSED_FORMAT = 1
+"""That of a session which is one file: closed, or with every append in it at once."""
 
 STATE_EVERY_NS = 5_000_000_000
 PACK_NS = 10_000_000_000
+RECENT_NS = 1_000_000_000
+"""So long appends stand in ``SESSION-recent`` only."""
 KEEP_AROUND_NS = 30_000_000_000
 """Pre- and post-roll kept around what must stay."""
 
-APPENDED, PACKED, THINNED = 0, 1, 2
-"""``level``."""
+APPENDED, PACKED, THINNED, RECENT = 0, 1, 2, 3
+"""``level``; the last one only in memory: an append out of ``SESSION-recent``, in that file's own form."""
 NO_STATE, STATE, RESTART = 0, 1, 2
 """``has_state``: none; the full state, with which the chain also goes on; the full state after something
 could not be written: the chain before it ends there, so it can't be merged with what was before."""

@@ -16,6 +16,7 @@ from livemon.session.codec import dump_batch
 from livemon.session.format import APPENDED, BLOCK_COLUMNS, NO_STATE, make_block
 from livemon.session.locking import HeldError, RecorderLock
 from livemon.session.opening import connect_writable
+from livemon.session.recent import RecentReader
 
 Origin = Literal["log", "key", "command", "signal"]
 _MOST_CHARS = 500
@@ -71,9 +72,13 @@ def _append(path: Path, mark: Mark) -> None:
     row = (mark.arrival_ns, mark.t_ns, mark.text, mark.origin)
     kind = KINDS.index(Mark)
     batch = Batch(order=bytearray([kind]), appends=[1], rows={kind: [row]})
+    # A recorder that was killed has left its newest appends there: the numbers go on behind them.
+    recent = RecentReader(path, None)
+    newest = max((block.id for block in recent.after(0)), default=0)
+    recent.close()
     try:
         with contextlib.closing(connect_writable(path)) as db, db:
-            last = db.execute("SELECT max(last_id) FROM block").fetchone()[0] or 0
+            last = max(db.execute("SELECT max(last_id) FROM block").fetchone()[0] or 0, newest)
             at = mark.arrival_ns
             block = make_block(last + 1, last + 1, at, at, 1, APPENDED, NO_STATE, dump_batch(batch))
             db.execute(f"INSERT INTO block ({BLOCK_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?)", block)

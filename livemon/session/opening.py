@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 from livemon.model.errors import SessionError
 from livemon.session.format import APPLICATION_ID, FORMAT
+from livemon.session.recent import recent_path
 
 _BUSY_S = 2.0
 DAMAGE_ERRORS = (sqlite3.Error, UnicodeDecodeError)
@@ -30,6 +31,8 @@ class Connection:
         self.path = path
         self.is_copy = False
         """What is read is a copy made on opening: it does not follow a recorder."""
+        self.place = path
+        """Where what is read lies."""
         self._folder: str | None = None
         check_is_there(path)
         self.db = self._connect()
@@ -51,7 +54,9 @@ class Connection:
             return _try(self.path, "mode=ro&immutable=1")
         self._folder = tempfile.mkdtemp(prefix="livemon-")
         self.is_copy = True
-        copy = Path(self._folder) / "session"
+        copy = self.place = Path(self._folder) / "session"
+        if recent_path(self.path).exists():
+            shutil.copyfile(recent_path(self.path), recent_path(copy))  # first: what moves on is then in the log
         shutil.copyfile(self.path, copy)
         shutil.copyfile(wal, copy.with_name("session-wal"))
         return _try(copy, "mode=rw")

@@ -11,14 +11,18 @@ from livemon.session.columns import ColumnError
 from livemon.session.damage import DamageLog
 from livemon.session.decoder import Decoder, full_state
 from livemon.session.encoder import Encoder
-from livemon.session.format import THINNED, Block
+from livemon.session.format import RECENT, THINNED, Block
+from livemon.session.recent import load_samples
 from livemon.session.source import BlockSource
 
 
 def decode_block(decoder: Decoder, block: Block, damage: DamageLog, after_ns: int | None) -> list[Sample]:
-    """The samples of an intact block; none, and a message, if they are not of this format."""
+    """The samples of an intact block; none, and a message, if they are not of this format.
+
+    One of the newest appends stands on its own: the decoder is left as it is, for the row that it goes into.
+    """
     try:
-        samples = decoder.decode(load_batch(block.data))
+        samples = load_samples(block) if block.level == RECENT else decoder.decode(load_batch(block.data))
     except ColumnError:
         damage.unreadable(block.id, len(block.data), after_ns)
         decoder.lose()
@@ -30,6 +34,8 @@ def decode_block(decoder: Decoder, block: Block, damage: DamageLog, after_ns: in
 
 def not_seen(block: Block, samples: list[Sample], seen: int, end_ns: int | None) -> list[Sample]:
     """The samples of a merged block that came after append ``seen``, which arrived at ``end_ns``."""
+    if block.last_id <= seen:
+        return []
     if block.level != THINNED:
         return samples[sum(load_batch(block.data).appends[: seen - block.id + 1]) :]
     after = -1 if end_ns is None else end_ns
@@ -58,6 +64,8 @@ def read_range(source: BlockSource, start_ns: int, end_ns: int) -> list[Sample]:
         if block.start_ns < start_ns and before is not None:
             early = [sample for sample in samples if sample.arrival_ns < start_ns]
             state = full_state(_moved_on(before, early))
+        if block.level == RECENT and decoder.chain is not None:
+            decoder.chain = _moved_on(decoder.chain, samples)
         found += [sample for sample in samples if start_ns <= sample.arrival_ns <= end_ns]
         expected, after_ns = block.last_id + 1, block.end_ns
     return _preamble(source, start_ns, found, state) + found

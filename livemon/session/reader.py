@@ -16,9 +16,10 @@ from livemon.model.facts import SessionFacts
 from livemon.model.samples import Sample
 from livemon.session.collector import collector_resting
 from livemon.session.decoder import Decoder
-from livemon.session.format import Block
+from livemon.session.format import RECENT, Block
 from livemon.session.marking import Origin, put_mark, write_into
 from livemon.session.ranges import decode_block, not_seen, read_range
+from livemon.session.recent import recent_path
 from livemon.session.recorder_state import RecorderState
 from livemon.session.source import BlockSource
 
@@ -44,6 +45,8 @@ class SessionReader:
         """Start the next ``read_new`` at the beginning."""
         self._decoder = Decoder()
         self._seen = 0
+        self._decoded = 0
+        """Append up to which rows were decoded; the newest ones may have been returned without."""
         self._end_ns: int | None = None
         self._pending: deque[Sample] = deque()
 
@@ -66,7 +69,9 @@ class SessionReader:
     def size_bytes(self) -> int:
         """Bytes of the session's files."""
         return sum(
-            file.stat().st_size for file in (self.path, self.path.with_name(self.path.name + "-wal")) if file.exists()
+            file.stat().st_size
+            for file in (self.path, self.path.with_name(self.path.name + "-wal"), recent_path(self.path))
+            if file.exists()
         )
 
     def anchors(self) -> list[tuple[int, int]]:
@@ -79,11 +84,12 @@ class SessionReader:
         most_bytes = _BATCH_BYTES if limit is None else _SMALL_BATCH_BYTES
         with collector_resting():
             while limit is None or len(pending) < limit:
-                blocks = self._source.blocks_after(self._seen, _BATCH_BLOCKS, most_bytes)
-                if not blocks:
+                blocks = self._source.blocks_after(self._decoded, _BATCH_BLOCKS, most_bytes)
+                new = [block for block in blocks if block.level != RECENT or block.id > self._seen]
+                if not new:
                     self._check_end()
                     break
-                for block in blocks:
+                for block in new:
                     pending.extend(self._take(block))
         if limit is None or limit >= len(pending):
             samples = list(pending)
@@ -99,17 +105,21 @@ class SessionReader:
 
     def _take(self, block: Block) -> list[Sample]:
         """The samples of the next block that were not returned before."""
-        if block.last_id <= self._seen:
+        if block.last_id <= self._decoded:
             return []
         if block.id > self._seen + 1:
             self._source.damage.hole(self._seen + 1, block.id - 1, self._end_ns, block.start_ns)
-            self._decoder.lose()
+        if block.level != RECENT:
+            if block.id > self._decoded + 1:
+                self._decoder.lose()
+            self._decoded = block.last_id
         samples = decode_block(self._decoder, block, self._source.damage, self._end_ns)
         if block.id <= self._seen:
             # Rows that were read one by one have been merged with later ones, or dropped, meanwhile.
             samples = not_seen(block, samples, self._seen, self._end_ns)
-        self._seen = block.last_id
-        self._end_ns = block.end_ns
+        if block.last_id > self._seen:
+            self._seen = block.last_id
+            self._end_ns = block.end_ns
         return samples
 
     def read_range(self, start_ns: int, end_ns: int) -> list[Sample]:

@@ -1,4 +1,4 @@
-"""Where a reader gets its blocks: through SQLite, and past it when the file is damaged."""
+"""Where a reader gets its blocks: through SQLite, past it when the file is damaged, the newest from beside it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from livemon.session.codec import load_batch
 from livemon.session.columns import ColumnError
 from livemon.session.damage import DamageLog, clock_text
 from livemon.session.facts_json import facts_from_json
-from livemon.session.format import BLOCK_COLUMNS, Block, text_crc
+from livemon.session.format import BLOCK_COLUMNS, RECENT, Block, text_crc
 from livemon.session.opening import DAMAGE_ERRORS, Connection, check_is_ours, connect_writable
+from livemon.session.recent import RecentReader
 from livemon.session.recorder_state import RecorderState, read_recorder_state
 from livemon.session.salvage import log_tail, salvage
 
@@ -42,10 +43,14 @@ class BlockSource:
         self.damage = DamageLog(self.when)
         self._connection: Connection | None = None
         self._salvaged: list[Block] | None = None
+        self._recent = RecentReader(path, None)
+        self._recent_then: list[Block] = []
+        """The newest appends as they were when the pages were read directly."""
         self._wall: WallMapping | None = None
         self._start_ns: int | None = None
         try:
             self._connection = Connection(path)
+            self._recent = RecentReader(self._connection.place, self._created_wall_ns())
         except DAMAGE_ERRORS as error:
             check_is_ours(path)
             self._recover(error)
@@ -56,6 +61,7 @@ class BlockSource:
         """Read the pages directly from now on."""
         if self._salvaged is not None:
             return
+        self._recent_then = self._recent.after(0)
         self._salvaged = salvage(self.path)
         if not self._salvaged:
             raise SessionError(f"nothing in {self.path} can be read: {error or 'all rows are damaged'}")
@@ -72,6 +78,7 @@ class BlockSource:
         if torn and self._salvaged is None:
             self._read_past_log(bounds)
             bounds = self.bounds_ns()
+        torn += self._recent.torn_bytes()
         last = "no sample" if bounds is None else f"last good sample {self.when(bounds[1])}"
         ignored = f", {torn} bytes ignored" if torn else ""
         who = f"recorder pid {state.pid}" if state.pid is not None else "the recorder"
@@ -108,13 +115,30 @@ class BlockSource:
         return None
 
     def blocks_after(self, seen: int, most_blocks: int, most_bytes: int) -> list[Block]:
-        """The next blocks that hold appends after ``seen``, in order."""
-        blocks = self._read_after(seen, most_blocks, most_bytes)
-        if self._salvaged is None and _has_hole(blocks, seen) and self.recorder().is_alive is not True:
+        """The next blocks that hold appends after ``seen``, in order; the newest ones are of level ``RECENT``."""
+        blocks = self._next_blocks(seen, most_blocks, most_bytes)
+        if self._salvaged is None and _has_hole(blocks, seen):
+            if self.recorder().is_alive is True:
+                # The newest appends were being written while they were read: they are there at the next look.
+                while blocks and blocks[-1].level == RECENT and _has_hole(blocks, seen):
+                    blocks.pop()
+                return blocks
             # Rows are missing: they may still stand somewhere in the file.
             self._recover(None)
-            blocks = self._read_after(seen, most_blocks, most_bytes)
+            blocks = self._next_blocks(seen, most_blocks, most_bytes)
         return blocks
+
+    def _next_blocks(self, seen: int, most_blocks: int, most_bytes: int) -> list[Block]:
+        recent = self._newest(seen)  # before the database: what moves there in between is found there
+        blocks = self._read_after(seen, most_blocks, most_bytes)
+        is_cut = len(blocks) >= most_blocks or sum(len(block.data) for block in blocks) >= most_bytes
+        return _in_order(blocks, recent, seen, is_cut=is_cut) if recent else blocks
+
+    def _newest(self, seen: int) -> list[Block]:
+        """The appends after ``seen`` that stand beside the database; some of them are in it too, maybe."""
+        if self._salvaged is not None:
+            return [block for block in self._recent_then if block.id > seen]
+        return self._recent.after(seen)
 
     def _read_after(self, seen: int, most_blocks: int, most_bytes: int) -> list[Block]:
         if self._salvaged is None and self._connection is not None:
@@ -148,11 +172,15 @@ class BlockSource:
 
     def blocks_for(self, start_ns: int, end_ns: int) -> list[Block]:
         """The blocks of a stretch, from the full state before it on."""
-        rows = self._query("SELECT id, start_ns, end_ns, has_state FROM block WHERE id > 0 ORDER BY id")
+        recent = self._newest(0)
+        rows = self._query("SELECT id, last_id, start_ns, end_ns, has_state FROM block WHERE id > 0 ORDER BY id")
         if rows is None:
-            rows = [(b.id, b.start_ns, b.end_ns, b.has_state) for b in self._salvaged or () if b.id > 0]
+            rows = [(b.id, b.last_id, b.start_ns, b.end_ns, b.has_state) for b in self._salvaged or () if b.id > 0]
+        newest = max((row[1] for row in rows if isinstance(row[1], int)), default=0)
+        recent = [block for block in recent if block.id > newest]
+        rows += [(b.id, b.last_id, b.start_ns, b.end_ns, b.has_state) for b in recent]
         state_id = first = last = None
-        for id_, block_start, block_end, has_state in rows:
+        for id_, _, block_start, block_end, has_state in rows:
             if not (isinstance(block_start, int) and isinstance(block_end, int)):
                 continue  # damaged: its checksum would say so
             if has_state and first is None:
@@ -163,22 +191,26 @@ class BlockSource:
         if first is None or last is None:
             return []
         found = self._query(f"{_SELECT} WHERE id BETWEEN ? AND ? ORDER BY id", (first, last))
+        recent = [block for block in recent if first <= block.id <= last]
         if found is None:
-            return [b for b in self._salvaged or () if first <= b.id <= last]
-        return [block for block in (Block(*row) for row in found) if self._is_good(block)]
+            return [b for b in self._salvaged or () if first <= b.id <= last] + recent
+        return [block for block in (Block(*row) for row in found) if self._is_good(block)] + recent
 
     def bounds_ns(self) -> tuple[int, int] | None:
         """Arrival of the first and the newest sample, of blocks that are intact."""
+        recent = self._newest(0)
         if self._start_ns is None:
             self._start_ns = next((block.start_ns for block in self._all_blocks()), None)
         if self._start_ns is None:
-            return None
+            return (recent[0].start_ns, recent[-1].end_ns) if recent else None
         rows = self._query(f"{_SELECT} WHERE id > 0 ORDER BY id DESC LIMIT 8")
         blocks = (self._salvaged or ())[-8:][::-1] if rows is None else [Block(*row) for row in rows]
-        end_ns = next((block.end_ns for block in blocks if block.is_intact()), None)
-        if end_ns is None:
-            end_ns = max(block.end_ns for block in self._all_blocks())
-        return self._start_ns, end_ns
+        newest = next((block for block in blocks if block.is_intact()), None)
+        if newest is None:
+            newest = max(self._all_blocks(), key=lambda block: block.end_ns)
+        if recent and recent[-1].id > newest.last_id:
+            newest = recent[-1]
+        return self._start_ns, newest.end_ns
 
     def recorder(self) -> RecorderState:
         """Who writes it."""
@@ -241,8 +273,16 @@ class BlockSource:
         self.damage.add("facts", "the facts of the session (targets, topology, criteria) are damaged: unknown")
         return SessionFacts()
 
+    def _created_wall_ns(self) -> int | None:
+        """When the session was made, which tells its newest appends from another session's; ``None``: unknown."""
+        for value, crc in self._query("SELECT value, crc FROM meta WHERE key = 'created_wall_ns'") or []:
+            if isinstance(value, str) and text_crc("created_wall_ns", value) == crc:
+                return int(value)
+        return None
+
     def close(self) -> None:
         """Let go of the file; the last viewer of a session that was closed takes its log away."""
+        self._recent.close()
         if self._connection is None:
             return
         is_closed = not self._connection.is_copy and self.recorder().closed_reason is not None
@@ -252,6 +292,16 @@ class BlockSource:
             # Refused while another viewer is there, or where nothing can be written.
             with contextlib.suppress(sqlite3.Error), contextlib.closing(connect_writable(self.path)) as db:
                 db.execute("PRAGMA journal_mode=DELETE")
+
+
+def _in_order(blocks: list[Block], recent: list[Block], seen: int, *, is_cut: bool) -> list[Block]:
+    """Blocks of the database and the newest appends that are not in it; ``is_cut``: further blocks follow."""
+    merged: list[Block] = []
+    for block in blocks:
+        merged += [one for one in recent if seen < one.id < block.id]
+        merged.append(block)
+        seen = max(seen, block.last_id)
+    return merged if is_cut else merged + [one for one in recent if one.id > seen]
 
 
 def _has_hole(blocks: list[Block], seen: int) -> bool:

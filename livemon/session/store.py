@@ -21,7 +21,7 @@ SUFFIX = ".livemon"
 MAX_SESSIONS = 20
 MAX_TOTAL_BYTES = 2 * 1024**3
 _DATABASE = b"SQLite format 3\0"
-_BESIDE = ("-wal", "-shm", "-journal", "-lock", "-reserve", "-out", "-out.1")
+_BESIDE = ("-wal", "-shm", "-recent", "-journal", "-lock", "-reserve", "-out", "-out.1")
 
 
 def state_dir() -> Path:

@@ -1,6 +1,7 @@
-"""Has the log on the disk once a second, or after each append, and keeps it short, on a thread of its own.
+"""Has the log on the disk a moment after each second's row, or after each append, on a thread of its own.
 
-Waiting for a disk can take seconds on a busy machine; a sample must not wait for it.
+Waiting for a disk can take seconds on a busy machine; a sample must not wait for it. The thread also keeps
+the log short, before SQLite does that in the middle of a write.
 """
 
 from __future__ import annotations
@@ -9,11 +10,16 @@ import contextlib
 import os
 import sqlite3
 import threading
+import time
 from pathlib import Path
 
-_EVERY_S = 1.0
+_LEAST_S = 0.8
+"""Time between two syncs, unless each append is to be synced: a little less than between two rows."""
 _CHECKPOINT_BYTES = 1 << 20
-"""Length of the log from which it is written back into the database."""
+"""What may have gone into the log until it is written back into the database."""
+_ROW_BYTES = 6 * 4096
+"""Pages that a row changes beside those of its data: its leaf, tables, the list of free pages."""
+_sync = getattr(os, "fdatasync", os.fsync)
 
 
 class Syncer:
@@ -21,58 +27,61 @@ class Syncer:
 
     Args:
         path: The session.
-        is_durable: Sync after each append, not once a second: as often as the disk can follow.
+        is_durable: Sync after each append, as often as the disk can follow; else about once a second.
     """
 
     def __init__(self, path: Path, *, is_durable: bool = False) -> None:
         self._wal = path.with_name(path.name + "-wal")
         self._path = path
-        self._is_durable = is_durable
-        self._is_stopped = False
+        self._least_s = 0.0 if is_durable else _LEAST_S
+        self._written_bytes = 0
+        """Since the log was last written back, at most: merging writes what is in the rows once more."""
         self._due = threading.Event()
+        self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="livemon-sync", daemon=True)
         self._thread.start()
 
     def _run(self) -> None:
         db: sqlite3.Connection | None = None
-        synced: tuple[int, int] | None = None
-        while not self._has_to_stop():
-            with contextlib.suppress(OSError, sqlite3.Error):
+        synced_s = time.monotonic()
+        while self._has_more(synced_s):
+            with contextlib.suppress(sqlite3.Error):
                 # A failure here shows up in the recorder's own writes, which say so.
-                stat = self._wal.stat()
-                if (stat.st_size, stat.st_mtime_ns) == synced:
-                    continue
                 self.sync()
-                synced = stat.st_size, stat.st_mtime_ns
-                if stat.st_size >= _CHECKPOINT_BYTES:
+                synced_s = time.monotonic()
+                if self._written_bytes >= _CHECKPOINT_BYTES:
+                    self._written_bytes = 0
                     if db is None:
                         db = sqlite3.connect(self._path, timeout=0, isolation_level=None)
                     db.execute("PRAGMA wal_checkpoint(PASSIVE)")
         if db is not None:
             db.close()
 
-    def _has_to_stop(self) -> bool:
-        """Wait for the next sync to be due."""
-        self._due.wait(_EVERY_S)
+    def _has_more(self, synced_s: float) -> bool:
+        """Wait for something to sync; false when it is the end."""
+        self._due.wait()
+        left_s = synced_s + self._least_s - time.monotonic()
+        if left_s > 0:
+            self._stopped.wait(left_s)
         self._due.clear()
-        return self._is_stopped
+        return not self._stopped.is_set()
 
-    def appended(self) -> None:
-        """Something was written."""
-        if self._is_durable:
-            self._due.set()
+    def appended(self, data_bytes: int) -> None:
+        """A row with so much data was written."""
+        self._written_bytes += 2 * data_bytes + _ROW_BYTES
+        self._due.set()
 
     def sync(self) -> None:
         """Have what was written so far on the disk."""
         with contextlib.suppress(OSError):
             fd = os.open(self._wal, os.O_RDONLY | os.O_CLOEXEC)
             try:
-                os.fsync(fd)
+                _sync(fd)
             finally:
                 os.close(fd)
 
     def stop(self) -> None:
         """End the thread, waiting for what it is doing."""
-        self._is_stopped = True
+        self._stopped.set()
         self._due.set()
         self._thread.join()

@@ -1,4 +1,8 @@
-"""Writes a session: one transaction an append, and whatever goes wrong the recorder goes on.
+"""Writes a session: an append a tick, a transaction a second, and whatever goes wrong the recorder goes on.
+
+An append of what comes with every tick is written beside the database first (``recent``); with the first
+append of anything else, after a second at the latest, all of them become one row. Where there is no such
+file each append is a row.
 
 An append that can't be written (full disk, quota, a file system gone read-only, a reader in the way)
 stays in a bounded queue and is tried again, at most once a second; ``problem`` says so meanwhile.
@@ -20,35 +24,28 @@ import time
 from collections import deque
 from pathlib import Path
 
-from livemon import __version__
 from livemon.model.clock import Clock, SystemClock
-from livemon.model.errors import SessionError
 from livemon.model.facts import SessionFacts
 from livemon.model.samples import Lost, Mark, Note, Sample, Samples
 from livemon.session import tables, unwritten
 from livemon.session.codec import dump_batch
+from livemon.session.creating import create_session
 from livemon.session.encoder import Encoder
-from livemon.session.facts_json import facts_to_json
-from livemon.session.filesystem import NETWORK, filesystem_of
 from livemon.session.format import (
     APPENDED,
-    APPLICATION_ID,
     BLOCK_COLUMNS,
+    CLOSED_FORMAT,
     DEFAULT_MAX_BYTES,
-    FORMAT,
     NO_STATE,
     PACKED,
+    RECENT_NS,
     RESTART,
-    SCHEMA,
     STATE,
     STATE_EVERY_NS,
     Block,
     make_block,
-    text_crc,
 )
-from livemon.session.locking import HeldError, RecorderLock
 from livemon.session.maintenance import Maintenance
-from livemon.session.recorder_state import boot_id, host_name, start_ticks
 from livemon.session.rescue import Rescue, Whereabouts
 from livemon.session.reserve import Reserve
 from livemon.session.syncing import Syncer
@@ -60,8 +57,8 @@ _QUEUE_APPENDS = 600
 _QUEUE_SAMPLES = 20_000
 _OVERDUE_NS = 30_000_000_000
 _INSERT = f"INSERT INTO block ({BLOCK_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?)"
-FACTS_BLOCK = 0
-_BUSY_S = 0.05
+_MOST_HELD_SAMPLES = 64
+"""An append of more goes into the database at once: columns pay then."""
 _CLOSING_NS = 200_000_000
 """So long may merging what is left hold up the end; unmerged rows are as good, only bigger."""
 _NO_SPACE = ("full", "disk I/O error")
@@ -118,100 +115,38 @@ class SessionWriter:
         self._mark_seen = 0
         self._is_closed = False
         self._notes: list[Note] = []
-        self._lock, self._db = self._open(facts)
+        wall_ns = self._clock.wall_ns()
+        created = create_session(self.path, facts, wall_ns=wall_ns, is_bulk=is_bulk, is_durable=is_durable)
+        self._lock, self._db, self._has_wal, self._recent = created.lock, created.db, created.has_wal, created.recent
+        if created.note is not None:
+            self._notes.append(created.note)
+        self._held: list[list[Sample]] = []
+        """The newest appends, which are in no row yet but in the file of the newest."""
+        self._held_since_ns = 0
         self._whereabouts = Whereabouts(self.path, rescue_folder)
         self._maintenance = Maintenance(self._db, self.path, max_bytes, None if is_bulk else Reserve(self.path))
         self._maintained_ns: int | None = None
         self._syncer = None if is_bulk or not self._has_wal else Syncer(self.path, is_durable=is_durable)
 
-    def _open(self, facts: SessionFacts) -> tuple[RecorderLock, sqlite3.Connection]:
-        path = self.path
-        try:
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            lock = RecorderLock(path)
-        except HeldError as error:
-            who = f"recorder pid {error.holder}" if error.holder else "another recorder"
-            raise SessionError(
-                f"{path} is being recorded by {who}", f"see it with 'livemon attach {path}', or choose another path"
-            ) from None
-        except OSError as error:
-            raise SessionError(f"can't write {path}: {error.strerror}", "choose another place") from None
-        try:
-            if path.exists() and path.stat().st_size:
-                raise SessionError(f"{path} already exists", "remove it or choose another path")
-            db = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
-            try:
-                self._create(db, facts)
-            except BaseException:
-                db.close()
-                raise
-        except SessionError:
-            lock.release()
-            raise
-        except (OSError, sqlite3.Error) as error:
-            lock.release()
-            raise SessionError(f"can't write {path}: {error}", "choose another place") from None
-        return lock, db
-
-    def _create(self, db: sqlite3.Connection, facts: SessionFacts) -> None:
-        db.execute("PRAGMA cache_size=-1024")
-        db.execute("PRAGMA temp_store=MEMORY")
-        self._has_wal = False
-        db.execute("PRAGMA journal_mode=" + ("OFF" if self._is_bulk else "TRUNCATE"))
-        db.execute("PRAGMA synchronous=" + ("OFF" if self._is_bulk else "NORMAL"))
-        facts_json = facts_to_json(facts)
-        wall_ns = self._clock.wall_ns()
-        meta = {"facts": facts_json, "created_wall_ns": str(wall_ns), "livemon_version": __version__}
-        db.execute("BEGIN IMMEDIATE")
-        db.execute(f"PRAGMA application_id={APPLICATION_ID}")
-        db.execute(f"PRAGMA user_version={FORMAT}")
-        for statement in SCHEMA.split(";\n"):
-            if statement.strip():
-                db.execute(statement)
-        db.executemany("INSERT INTO meta VALUES (?,?,?)", [(key, v, text_crc(key, v)) for key, v in meta.items()])
-        db.execute(
-            "INSERT INTO recorder (pid, start_ticks, host, boot, started_wall_ns) VALUES (?,?,?,?,?)",
-            (os.getpid(), start_ticks(os.getpid()), host_name(), boot_id(), wall_ns),
-        )
-        copy = make_block(FACTS_BLOCK, FACTS_BLOCK, 0, 0, 0, PACKED, NO_STATE, facts_json.encode())
-        db.execute(_INSERT, copy)
-        db.execute("COMMIT")
-        if not self._is_bulk:
-            self._choose_journal(db)
-
-    def _choose_journal(self, db: sqlite3.Connection) -> None:
-        kind = filesystem_of(self.path.parent)
-        if kind not in NETWORK:
-            self._has_wal = db.execute("PRAGMA journal_mode=WAL").fetchone()[0] == "wal"
-        if self._has_wal:
-            db.execute("PRAGMA wal_autocheckpoint=400")  # a backstop: the syncer is to come first
-            return
-        where = f"on a network file system ({kind})" if kind in NETWORK else "where SQLite's log can't be used"
-        self._notes.append(
-            Note(0, "warning", f"the session is {where}: viewers may delay the recorder", "record to a local disk")
-        )
-
     @property
     def size_bytes(self) -> int:
         """Bytes of the session on disk, its log included."""
-        return self._maintenance.size_bytes()
+        return self._maintenance.size_bytes() + (self._recent.size_bytes if self._recent is not None else 0)
 
     def append(self, samples: Samples) -> None:
-        """Write samples as one transaction; see the module on what happens when that fails.
+        """Write samples in one piece; see the module on what happens when that fails.
 
         Raises:
             TypeError: Something in ``samples`` is not a sample.
             ValueError: The columns of a tick differ in length.
         """
-        if not samples and not self._queue:
+        if not self._queue and (not samples or self._put_recent(samples)):
             return
         batch = list(samples)
         if batch and self._notes:
             batch = [Note(batch[0].arrival_ns, n.severity, n.text, n.remedy) for n in self._notes] + batch
             self._notes.clear()
         if not self._queue and self._write(batch):
-            if self._syncer is not None:
-                self._syncer.appended()
             self._maintain_if_overdue(batch[-1].arrival_ns)
             return
         was_well = not self._queue
@@ -224,21 +159,40 @@ class SessionWriter:
         elif now_ns >= self._retry_at_ns:
             self._retry(now_ns)
 
-    def _write(self, samples: list[Sample]) -> bool:
+    def _put_recent(self, samples: Samples) -> bool:
+        """Write an append beside the database; false if it is to go into it, with those held so far."""
+        recent, held = self._recent, self._held
         now_ns = samples[-1].arrival_ns
+        if recent is None or self._notes or len(samples) > _MOST_HELD_SAMPLES or self._state_ns is None:
+            return False
+        if not held:
+            self._held_since_ns = now_ns
+        elif not 0 <= now_ns - self._held_since_ns < RECENT_NS:
+            return False
+        if not recent.put(self._next_id, samples):
+            return False
+        held.append(list(samples))
+        self._next_id += 1
+        return True
+
+    def _write(self, samples: list[Sample] | None) -> bool:
+        """Make one row of the appends that are held and a new one; ``None``: of the former alone."""
+        appends = self._held if samples is None else [*self._held, samples]
+        first_id = self._next_id - len(self._held)
+        now_ns = appends[-1][-1].arrival_ns
         if self._is_bulk or self._state_ns is None or not 0 <= now_ns - self._state_ns < STATE_EVERY_NS:
             self._encoder.needs_state = True
         starts_chain = self._encoder.needs_state
         has_state = NO_STATE if not starts_chain else RESTART if self._has_lost_chain else STATE
         try:
-            batch = self._encoder.encode(samples)
+            batch = self._encoder.encode(*appends)
         except (TypeError, ValueError):
             self._encoder.needs_state = self._has_lost_chain = True
             raise
         data = dump_batch(batch, 6 if self._is_bulk else 0)
-        arrivals = [sample.arrival_ns for sample in samples]
-        level, number = PACKED if self._is_bulk else APPENDED, self._next_id
-        block = make_block(number, number, min(arrivals), max(arrivals), len(samples), level, has_state, data)
+        arrivals = [sample.arrival_ns for append in appends for sample in append]
+        level, last_id = PACKED if self._is_bulk else APPENDED, first_id + len(appends) - 1
+        block = make_block(first_id, last_id, min(arrivals), max(arrivals), len(arrivals), level, has_state, data)
         if not self._insert(block, tables.copies(batch)):
             # The chain has moved on without this row: the next one must not build upon it.
             self._encoder.needs_state = self._has_lost_chain = True
@@ -248,7 +202,12 @@ class SessionWriter:
             self._has_lost_chain = False
         if not self._is_bulk:
             self._maintenance.appended(block, batch)
-        self._next_id += 1
+        self._next_id = last_id + 1
+        if self._held and self._recent is not None:
+            self._held.clear()
+            self._recent.begin_anew()
+        if self._syncer is not None:
+            self._syncer.appended(len(data))
         return True
 
     def _insert(self, block: Block, copies: list[tables.Copy]) -> bool:
@@ -364,6 +323,8 @@ class SessionWriter:
         """Write what is queued and have it on the disk before returning."""
         if self._queue:
             self._write_queue()
+        elif self._held:
+            self._write(None)
         if self._syncer is not None:
             self._syncer.sync()
 
@@ -375,6 +336,9 @@ class SessionWriter:
             self._retry(self._clock.monotonic_ns())
         if self._queue:
             self._write_last_words()
+        elif self._held and not self._write(None):
+            self._maintenance.give_up_reserve()
+            self._write(None)  # else they are read from beside the database
         elif not self._is_bulk:
             self._maintenance.finish(time.monotonic_ns() + _CLOSING_NS)
         self._is_closed = True
@@ -385,6 +349,8 @@ class SessionWriter:
                 "UPDATE recorder SET closed_wall_ns = ?, closed_reason = ?, last_block = ?",
                 (self._clock.wall_ns(), reason, self._next_id - 1),
             )
+            if not self._held:
+                self._db.execute(f"PRAGMA user_version={CLOSED_FORMAT}")
             self.rescue = self._whereabouts.rescue(self._db)
             if self._has_wal:
                 # Refused while a viewer is attached, or for want of room; the last viewer does it then.
@@ -395,4 +361,6 @@ class SessionWriter:
             self.problem = self.problem or str(error)
         finally:
             self._db.close()
+            if self._recent is not None:
+                self._recent.close(is_needed=bool(self._held))
             self._lock.release()

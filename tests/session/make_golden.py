@@ -1,7 +1,7 @@
 """Makes the golden sessions of the present format: ``python -m tests.session.make_golden``.
 
 Run it once for each new format, never to make a failing test pass: files of a format that was released
-must be read for ever as they are.
+must be read for ever as they are. What is there is left as it is.
 """
 
 import shutil
@@ -25,8 +25,9 @@ from livemon.model.samples import (
     ThreadTick,
     TimingRecord,
 )
-from livemon.session.format import FORMAT
+from livemon.session.format import CLOSED_FORMAT, FORMAT
 from livemon.session.jsonl import LineWriter
+from livemon.session.recent import recent_path
 from livemon.session.writer import SessionWriter
 from tests.session.scripted import FACTS, START_NS, TICK_NS, flat, recording
 
@@ -76,22 +77,28 @@ def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     batches = appends()
     with tempfile.TemporaryDirectory() as folder:
-        for name, is_closed in (("closed", True), ("killed", False)):
+        for name, number, is_closed in (("closed", CLOSED_FORMAT, True), ("killed", FORMAT, False)):
+            golden = FOLDER / f"format{number}-{name}.livemon"
+            if golden.exists():
+                continue
             path = Path(folder) / name
             writer = SessionWriter(path, FACTS, clock=ManualClock())
-            for number, batch in enumerate(batches):
+            for at, batch in enumerate(batches):
                 writer.append(batch)
-                if number % 10 == 9:
+                if at % 10 == 9:
                     writer.maintain()
             if is_closed:
                 writer.close()
             else:
                 with sqlite3.connect(path) as db:
                     db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            shutil.copyfile(path, FOLDER / f"format{FORMAT}-{name}.livemon")
+                shutil.copyfile(recent_path(path), recent_path(golden))
+            shutil.copyfile(path, golden)
             writer.close()
     lines = LineWriter().lines(flat(batches))
-    (FOLDER / f"format{FORMAT}.jsonl").write_text("".join(f"{line}\n" for line in lines))
+    expected = FOLDER / f"format{CLOSED_FORMAT}.jsonl"
+    if not expected.exists():
+        expected.write_text("".join(f"{line}\n" for line in lines))
 
 
 if __name__ == "__main__":

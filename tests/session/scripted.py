@@ -71,7 +71,7 @@ def flat(appends: Sequence[Sequence[Sample]]) -> list[Sample]:
     return [sample for batch in appends for sample in batch]
 
 
-def write(path: Path, appends: Sequence[Sequence[Sample]], **options: int) -> SessionWriter:
+def write(path: Path, appends: Sequence[Sequence[Sample]], **options: bool) -> SessionWriter:
     """An open session with these appends, maintained as a recorder does."""
     writer = SessionWriter(path, FACTS, clock=ManualClock(), **options)
     for number, batch in enumerate(appends):

@@ -40,12 +40,16 @@ def opened(path: Path) -> SessionReader | str:
         return str(error)
 
 
-def killed(folder: Path, appends: list[list[Sample]]) -> Path:
-    """A session as SIGKILL leaves it: database and log copied while the recorder is in the middle of it."""
+def killed(folder: Path, appends: list[list[Sample]], *, is_durable: bool = False) -> Path:
+    """A session as SIGKILL leaves it: its files copied while the recorder is in the middle of it.
+
+    A durable one has each append in the log, and nothing beside it.
+    """
     folder.mkdir()
-    writer = write(folder / "live", appends)
-    for suffix in ("", "-wal"):
-        shutil.copyfile(folder / f"live{suffix}", folder / f"s{suffix}")
+    writer = write(folder / "live", appends, is_durable=is_durable)
+    for suffix in ("", "-wal", "-recent"):
+        if (folder / f"live{suffix}").exists():
+            shutil.copyfile(folder / f"live{suffix}", folder / f"s{suffix}")
     writer.close()
     return folder / "s"
 
@@ -68,7 +72,7 @@ def torn(tmp_path_factory: pytest.TempPathFactory, appends: list[list[Sample]]) 
 
 
 def copy(session: Path, folder: Path) -> Path:
-    for suffix in ("", "-wal"):
+    for suffix in ("", "-wal", "-recent"):
         source = session.with_name(session.name + suffix)
         if source.exists():
             shutil.copyfile(source, folder / f"s{suffix}")
@@ -90,7 +94,7 @@ def test_a_killed_recorder_leaves_everything_it_wrote_and_the_reader_says_so(
 def test_a_log_cut_at_any_byte_loses_only_whole_appends_at_the_end(tmp_path: Path) -> None:
     # Short enough for a log that has not begun anew from its start: its end is the end of the recording.
     appends = recording(90)
-    torn = killed(tmp_path / "x", appends)
+    torn = killed(tmp_path / "x", appends, is_durable=True)
     written = flat(appends)
     log = torn.with_name("s-wal").read_bytes()
     rng = random.Random(3)
@@ -116,7 +120,7 @@ def test_a_log_cut_at_any_byte_loses_only_whole_appends_at_the_end(tmp_path: Pat
 
 def test_a_short_log_cut_at_every_byte_of_its_last_kilobyte_loses_at_most_its_last_append(tmp_path: Path) -> None:
     appends = recording(3)
-    torn = killed(tmp_path / "x", appends)
+    torn = killed(tmp_path / "x", appends, is_durable=True)
     path = copy(torn, tmp_path)
     log = tmp_path / "s-wal"
     size, frame = log.stat().st_size, 4096 + 24
@@ -160,7 +164,7 @@ def test_one_damaged_byte_never_gives_a_wrong_value_and_loses_little(
     session: Path = request.getfixturevalue(state)
     written = flat(appends)
     rng = random.Random(7)
-    files = [session] if state == "closed" else [session, session.with_name("s-wal")]
+    files = [session, session.with_name("s-wal"), session.with_name("s-recent")][: 1 if state == "closed" else 3]
     lost_most = 0
     for number in range(60):
         path = copy(session, tmp_path)

@@ -112,7 +112,7 @@ def test_what_is_not_merged_in_time_at_the_end_stays_as_it_is(tmp_path: Path, mo
         writer.append(batch)
     writer.maintain()
     writer.close("SIGTERM")
-    assert levels(tmp_path / "s") == [APPENDED] * len(appends)
+    assert set(levels(tmp_path / "s")) == {APPENDED}
     reader = SessionReader(tmp_path / "s")
     assert reader.read_new() == flat(appends)
     assert (reader.damage, reader.recorder.closed_reason) == ((), "SIGTERM")
@@ -205,11 +205,11 @@ def test_a_mark_on_an_ended_session_is_appended(tmp_path: Path) -> None:
 def test_a_newer_format_is_refused_with_the_version_that_reads_it(tmp_path: Path) -> None:
     write(tmp_path / "s", recording(3)).close()
     db = sqlite3.connect(tmp_path / "s")
-    db.execute("PRAGMA user_version=2")
+    db.execute("PRAGMA user_version=3")
     db.execute("UPDATE meta SET value = '0.9.0' WHERE key = 'livemon_version'")
     db.commit()
     db.close()
-    with pytest.raises(SessionError, match=r"format 2.*reads up to 1.*livemon 0\.9\.0 or newer"):
+    with pytest.raises(SessionError, match=r"format 3.*reads up to 2.*livemon 0\.9\.0 or newer"):
         SessionReader(tmp_path / "s")
 
 

@@ -14,7 +14,7 @@ from livemon.session.writer import SessionWriter
 from tests.session.scripted import FACTS, START_NS, TICK_NS, flat, recording, thread_values, write
 
 SECOND = 1_000_000_000
-CAP = 230_000
+CAP = 180_000
 TICKS = 3000
 
 

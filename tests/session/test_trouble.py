@@ -299,7 +299,7 @@ def test_a_folder_that_cant_be_written_is_refused_in_one_line(tmp_path: Path) ->
 def test_an_unclean_session_on_a_read_only_disk_is_read_whole(small_disk: Path, tmp_path: Path) -> None:
     appends = recording(130)
     writer = write(tmp_path / "live", appends)
-    for suffix in ("", "-wal"):
+    for suffix in ("", "-wal", "-recent"):
         shutil.copyfile(tmp_path / f"live{suffix}", small_disk / f"s{suffix}")
     writer.close()
     subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
@@ -309,11 +309,11 @@ def test_an_unclean_session_on_a_read_only_disk_is_read_whole(small_disk: Path, 
     with pytest.raises(SessionError, match="can't write"):
         reader.add_mark("x", START_NS)
     reader.close()
-    assert sorted(os.listdir(small_disk)) == ["s", "s-wal"]
+    assert sorted(os.listdir(small_disk)) == ["s", "s-recent", "s-wal"]
 
 
 def test_a_network_file_system_gets_no_log_and_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("livemon.session.writer.filesystem_of", lambda _: "nfs4")
+    monkeypatch.setattr("livemon.session.creating.filesystem_of", lambda _: "nfs4")
     appends = recording(30)
     writer = write(tmp_path / "s", appends)
     assert not (tmp_path / "s-wal").exists()
