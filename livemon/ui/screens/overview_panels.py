@@ -67,6 +67,8 @@ class OverviewPanels(BaseScreen):
         self._list = ThreadList()
         self._places: list[tuple[str, int]] = []
         self._lines: dict[object, tuple[object, object, Line]] = {}
+        self._before: dict[object, tuple[object, object, Line]] = {}
+        """Lines of this drawing and of the one before. A row holds on to all of its frame: no older one is kept."""
         self._shown: dict[str, Sequence[object]] = {}
         self._thread_widths: Widths = ()
         self._cpu_top = (0, 0.0)
@@ -132,6 +134,7 @@ class OverviewPanels(BaseScreen):
         if snapshot is None:
             self._places = []
             return self.app.loading_rows(cells, lines)
+        self._before, self._lines = self._lines, {}
         glyphs = self.glyphs
         findings = self.findings(snapshot)
         stages = (
@@ -355,11 +358,10 @@ class OverviewPanels(BaseScreen):
         )
 
     def _cached(self, key: object, value: object, how: object, make: Callable[[], Line]) -> Line:
-        known = self._lines.get(key)
+        known = self._before.get(key)
         if known is not None and (known[0] is value or known[0] == value) and known[1] == how:
-            return known[2]
-        line = make()
-        if len(self._lines) > 4000:
-            self._lines.clear()
+            line = known[2]
+        else:
+            line = make()
         self._lines[key] = (value, how, line)
         return line
