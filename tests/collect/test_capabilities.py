@@ -69,7 +69,9 @@ def machine(tmp_path: Path) -> FakeMachine:
 )
 def test_counters_by_errno(machine: FakeMachine, code: int, reason: str, remedy: str) -> None:
     machine.write("proc/sys/kernel/perf_event_paranoid", "3")
-    capability = by_name(probe(7, machine.root, ScriptedPerf(refuse={(-1, 0x3C): code})))["hardware counters P"]
+    capability = by_name(probe(7, machine.root, ScriptedPerf(refuse={(-1, 0x3C): code, (-1, 0xC0): code})))[
+        "hardware counters P"
+    ]
     assert not capability.available
     assert reason in capability.reason
     assert remedy in capability.remedy
