@@ -72,7 +72,8 @@ class Recorder:
         )
         self._known_pids = set(config.pids)
         targets, self._sampler = self._open_sampler()
-        self._pressure = PressureSampler(config.pids, "/", clock)
+        topology = read_topology("/", config.pids[0] if config.pids else "self")
+        self._pressure = PressureSampler(config.pids, "/", clock, topology)
         self._metrics = _metrics(config)
         facts = SessionFacts(
             origin=config.origin,
@@ -81,7 +82,7 @@ class Recorder:
             interval_ns=config.interval_ns,
             clock="monotonic",
             targets=targets,
-            topology=read_topology("/", config.pids[0] if config.pids else "self"),
+            topology=topology,
             capabilities=self._capabilities(),
             environment=environment("/"),
             criteria_toml=config.criteria_toml,

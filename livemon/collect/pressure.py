@@ -12,10 +12,12 @@ from pathlib import Path
 
 from livemon.collect.cgroups import cgroup_folders, throttling
 from livemon.collect.procfs import read_file, read_text
-from livemon.collect.topology import cpuset_cpus, online_cpus
+from livemon.collect.topology import classes_of_new, cpuset_cpus, online_cpus, read_topology
 from livemon.model.clock import Clock
+from livemon.model.facts import Topology
 from livemon.model.samples import MachineSample, Note, Sample
 from livemon.parse.procfs import (
+    CpuTimes,
     format_cpu_list,
     parse_cpu_times,
     parse_pressure,
@@ -36,13 +38,21 @@ class PressureSampler:
         pids: The target; its first living process names the cgroup.
         root: Where ``/proc`` and ``/sys`` are looked for.
         clock: Unused but for symmetry with the other samplers: times come with each call.
+        topology: The CPUs as the session has them: the core class of one that comes online later is told in
+            every sample from then on, as ``cpuN_core_class``, its place among these classes.
     """
 
-    def __init__(self, pids: Iterable[int], root: str = "/", clock: Clock | None = None) -> None:
+    def __init__(
+        self, pids: Iterable[int], root: str = "/", clock: Clock | None = None, topology: Topology | None = None
+    ) -> None:
         self._pids = list(pids)
         self._root = root
         self._base = root.rstrip("/")
         self._online = online_cpus(root)
+        self._topology = topology
+        self._new_classes: dict[str, int] = {}
+        self._counted: frozenset[int] = frozenset()
+        """CPUs that ``/proc/stat`` lists: those online."""
         self._cpuset = self._target_cpuset()
         self._majflt: dict[int, tuple[int, int]] = {}
         """By pid: faults at the first and at the newest look."""
@@ -74,20 +84,24 @@ class PressureSampler:
     def sample(self, now_ns: int) -> list[Sample]:
         """A ``MachineSample``, after notes about CPUs that came, went or were taken away."""
         out: list[Sample] = []
-        if now_ns >= self._look_ns:
+        times = parse_cpu_times(self._kept.read(f"{self._base}/proc/stat"))
+        counted = frozenset(time.cpu for time in times)
+        if now_ns >= self._look_ns or counted != self._counted:
+            self._counted = counted
             self._look_ns = now_ns + _LOOK_NS
             out += self._changes(now_ns)
             self._folders = next(filter(None, (cgroup_folders(self._root, pid) for pid in self._pids)), [])
             self._kept.look_again()
         values: dict[str, int] = {}
         self._read_psi(values)
-        self._read_cpu_times(values)
+        self._take_cpu_times(times, values)
         self._read_cgroup(values)
         values.update(self._frequencies.read())
         self._throttles.read()
         if self._throttles.is_complete:
             values["thermal_throttle_count"] = sum(self._throttles.last.values())
         self._read_faults(values)
+        values |= self._new_classes
         out.append(MachineSample(now_ns, tuple(values.items())))
         return out
 
@@ -112,8 +126,8 @@ class PressureSampler:
                 if (resource, kind) != ("cpu", "full"):  # not defined for the whole machine: the kernel shows 0
                     values[f"psi_{resource}_{kind}_us"] = total
 
-    def _read_cpu_times(self, values: dict[str, int]) -> None:
-        for times in parse_cpu_times(self._kept.read(f"{self._base}/proc/stat")):
+    def _take_cpu_times(self, several: Iterable[CpuTimes], values: dict[str, int]) -> None:
+        for times in several:
             if times.cpu < 0:
                 if times.steal_ticks is not None:
                     values["steal_ticks"] = times.steal_ticks
@@ -158,6 +172,7 @@ class PressureSampler:
                 yield Note(now_ns, "warning", f"CPU {format_cpu_list(went)} went offline")
             if came:
                 yield Note(now_ns, "info", f"CPU {format_cpu_list(came)} came online")
+                yield from self._take_classes(now_ns, came)
             self._online = online
             self._open_files()
         if cpuset and cpuset != self._cpuset:
@@ -165,6 +180,24 @@ class PressureSampler:
             yield Note(now_ns, "warning", f"the target's cpuset changed from {before} to {format_cpu_list(cpuset)}")
             self._cpuset = cpuset
             self._open_files()
+
+    def _take_classes(self, now_ns: int, came: set[int]) -> Iterable[Sample]:
+        """The core classes of CPUs that were not there when the session began."""
+        if self._topology is None:
+            return
+        now = read_topology(self._root, next(iter(self._pids), "self"))
+        found = classes_of_new(self._topology, now)
+        order = {name: place for place, name in enumerate(self._topology.classes)}
+        places = {cpu: order[name] for cpu, name in found.items() if name in order}
+        self._new_classes |= {f"cpu{cpu}_core_class": place for cpu, place in places.items()}
+        strange = [cpu for cpu in came if cpu in found and cpu not in places]
+        if strange:
+            names = ", ".join(sorted({now.class_of(cpu) for cpu in strange}))
+            text = (
+                f"CPU {format_cpu_list(strange)} is of a core class ({names}) of which no CPU was online when the"
+                " recording began: without hardware counters, placement on it is unknown"
+            )
+            yield Note(now_ns, "warning", text, "start livemon again")
 
 
 class _KeptFiles:
@@ -252,10 +285,3 @@ def _throttle_files(cpus: Path, online: Iterable[int]) -> dict[str, str]:
         files.setdefault(f"core{package}.{core}", f"{base}/thermal_throttle/core_throttle_count")
         files.setdefault(f"package{package}", f"{base}/thermal_throttle/package_throttle_count")
     return files
-
-
-def _maybe(path: str) -> bytes:
-    try:
-        return read_file(path)
-    except OSError:
-        return b""

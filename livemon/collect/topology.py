@@ -113,6 +113,27 @@ def read_topology(root: str = "/", pid: int | str = "self") -> Topology:
     )
 
 
+def classes_of_new(start: Topology, now: Topology) -> dict[int, str | None]:
+    """The classes of the CPUs that came online since ``start``, as ``start`` calls them.
+
+    Names go by rank, so that a class may be called otherwise now: it is the one of the CPUs that were
+    there before. ``None`` for a class of which ``start`` had no CPU.
+    """
+    before = {cpu.cpu: cpu.core_class for cpu in (*start.cpus, *start.others)}
+    every = (*now.cpus, *now.others)
+    known: dict[str, set[str]] = {cpu.core_class: set() for cpu in every}
+    for cpu in every:
+        if cpu.cpu in before:
+            known[cpu.core_class].add(before[cpu.cpu])
+    taken = set[str]().union(*known.values())
+    found: dict[int, str | None] = {}
+    for cpu in every:
+        if cpu.cpu not in before:
+            names = known[cpu.core_class] or ({cpu.core_class} & set(start.classes)) - taken
+            found[cpu.cpu] = min(names) if len(names) == 1 else None
+    return found
+
+
 def _elsewhere() -> Topology:
     if sys.platform == "darwin":
         from livemon.collect import darwin
@@ -175,6 +196,8 @@ def _classify(cpus: tuple[Cpu, ...], pmus: Sequence[CorePmu], ranks: dict[int, i
     capacities = {cpu.cpu: cpu.capacity for cpu in cpus if cpu.capacity}
     frequencies = {cpu.cpu: cpu.max_khz for cpu in cpus if cpu.max_khz}
     speed, alike = (capacities, _ALIKE_CAPACITY) if capacities else (frequencies or ranks, _ALIKE_SPEED)
+    # A PMU may list CPUs that are offline: without another one it is no class of this machine now.
+    pmus = [replace(pmu, cpus=tuple(cpu.cpu for cpu in cpus if cpu.cpu in pmu.cpus)) for pmu in pmus]
     if len([pmu for pmu in pmus if pmu.cpus]) > 1:
         return _by_pmu(cpus, pmus, speed, alike)
     sources = (

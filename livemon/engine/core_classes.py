@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from livemon.model.criteria import Criteria
 from livemon.model.facts import SessionFacts
+from livemon.model.samples import MachineSample
 
 _EFFICIENCY_NAMES = frozenset({"e", "lp-e", "lpe", "little", "efficiency", "efficient", "atom", "silver"})
 """What counts when neither the criteria nor the topology say."""
@@ -32,6 +33,22 @@ class CoreClasses:
     def is_efficiency(self, core_class: str) -> bool:
         """Whether a class counts as efficiency cores."""
         return core_class.lower() in self._efficiency
+
+    def news(self, sample: MachineSample) -> dict[int, int]:
+        """Positions in ``names`` of CPUs that came online later, by CPU number; those that are known left out."""
+        told = sample.core_classes
+        return {cpu: at for cpu, at in told.items() if at < len(self.names) and self._class_of(cpu) != at}
+
+    def learn(self, news: dict[int, int]) -> None:
+        """Take in the classes of CPUs that came online: ticks from here on may name them."""
+        missing = max(news, default=-1) + 2 - len(self.cpu_class)
+        if missing > 0:
+            self.cpu_class = np.concatenate([self.cpu_class, np.full(missing, -1, np.int64)])
+        for cpu, at in news.items():
+            self.cpu_class[cpu] = at
+
+    def _class_of(self, cpu: int) -> int:
+        return int(self.cpu_class[cpu]) if cpu < len(self.cpu_class) - 1 else -1
 
     @staticmethod
     def is_joined(core_class: str) -> bool:

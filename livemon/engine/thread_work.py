@@ -16,7 +16,7 @@ from livemon.engine.logbins import Ints
 from livemon.engine.tick_deltas import TickDelta, TickDeltas
 from livemon.model.criteria import Criteria
 from livemon.model.facts import SessionFacts
-from livemon.model.samples import ThreadInfo, ThreadTick
+from livemon.model.samples import MachineSample, Sample, ThreadGone, ThreadInfo, ThreadTick
 
 CPU, DELAY, DELAY_CPU, E_CPU, F_CPU, E_CYCLES, F_CYCLES, E_CYC_CPU, F_CYC_CPU = range(9)
 INS, INS_CPU, IPC_INS, IPC_CYCLES, HOPS = range(9, 14)
@@ -60,6 +60,19 @@ class ThreadWork:
         seen = [*self._core_classes.names, *self._seen]
         fast = next((name for name in seen if not self._core_classes.is_efficiency(name)), seen[0] if seen else "P")
         return fast, next((name for name in seen if self._core_classes.is_efficiency(name)), "E")
+
+    def is_news(self, sample: Sample) -> bool:
+        """Whether a machine sample tells the core class of a CPU that came online."""
+        return type(sample) is MachineSample and bool(self._core_classes.news(sample))
+
+    def take(self, sample: Sample) -> None:
+        """Take what is no tick: a thread that was found or ended, a CPU that came online."""
+        if type(sample) is ThreadInfo:
+            self.meet(sample)
+        elif type(sample) is ThreadGone:
+            self.lose(sample.index)
+        elif type(sample) is MachineSample:
+            self._core_classes.learn(self._core_classes.news(sample))
 
     def meet(self, info: ThreadInfo) -> None:
         """A thread was found."""

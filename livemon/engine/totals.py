@@ -20,6 +20,7 @@ from livemon.model.samples import (
     ClockAnchor,
     LogCount,
     Lost,
+    MachineSample,
     Mark,
     Note,
     Samples,
@@ -48,7 +49,8 @@ class Totals:
         self, criteria: Criteria, facts: SessionFacts | None = None, classifier: Classifier | None = None
     ) -> None:
         self._classifier = classifier or Classifier(criteria)
-        self._threads = ThreadTotals(CoreClasses(criteria, facts or SessionFacts()))
+        self._cores = CoreClasses(criteria, facts or SessionFacts())
+        self._threads = ThreadTotals(self._cores)
         self._anchors: list[tuple[int, int]] = []
         self._newest_anchor: tuple[int, int] | None = None
         self._clear()
@@ -89,6 +91,11 @@ class Totals:
                 self._threads.update(ticks)
                 ticks = []
                 self._threads.end(sample)
+            elif isinstance(sample, MachineSample):
+                if news := self._cores.news(sample):
+                    self._threads.update(ticks)
+                    ticks = []
+                    self._cores.learn(news)
             elif isinstance(sample, LogCount):
                 self._counted_lines += sample.lines
                 self._counted_records += sample.records

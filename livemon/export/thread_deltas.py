@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from livemon.model.facts import Topology
-from livemon.model.samples import UNKNOWN, Lost, Sample, ThreadGone, ThreadInfo, ThreadTick
+from livemon.model.samples import UNKNOWN, Lost, MachineSample, Sample, ThreadGone, ThreadInfo, ThreadTick
 
 
 class ClassDelta(NamedTuple):
@@ -53,6 +53,7 @@ class ThreadDeltas:
 
     def __init__(self, topology: Topology) -> None:
         every = (*topology.cpus, *topology.others)
+        self._classes_by_speed = topology.classes
         self._class_of = {cpu.cpu: cpu.core_class for cpu in every if cpu.core_class != "unknown"}
         self._last: dict[int, tuple[int, ...]] = {}
         self._last_classes: dict[int, dict[str, tuple[int, int, int]]] = {}
@@ -65,6 +66,8 @@ class ThreadDeltas:
         """Take a sample; a tick yields one delta for each thread it lists and that was known before."""
         if isinstance(sample, ThreadTick):
             yield from self._tick(sample)
+        elif isinstance(sample, MachineSample):
+            self._take_classes(sample)
         elif isinstance(sample, ThreadInfo):
             self.infos[sample.index] = sample
         elif isinstance(sample, ThreadGone):
@@ -72,6 +75,12 @@ class ThreadDeltas:
             self._last_classes.pop(sample.index, None)
         elif isinstance(sample, Lost) and sample.source.startswith("threads") and sample.end_ns is not None:
             self._previous_ns = None
+
+    def _take_classes(self, sample: MachineSample) -> None:
+        """Core classes of CPUs that came online after the start."""
+        for cpu, place in sample.core_classes.items():
+            if place < len(self._classes_by_speed):
+                self._class_of[cpu] = self._classes_by_speed[place]
 
     def _tick(self, tick: ThreadTick) -> Iterator[ThreadDelta]:
         previous_ns, self._previous_ns = self._previous_ns, tick.arrival_ns

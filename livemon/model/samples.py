@@ -15,6 +15,7 @@ view them without a copy through ``numpy.frombuffer``.
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,6 +23,8 @@ from typing import Literal
 
 UNKNOWN = -1
 """What stands in an integer column for a value that could not be read."""
+
+_CORE_CLASS = re.compile(r"cpu(\d{1,5})_core_class", re.ASCII)
 
 StageValues = tuple[tuple[str, float], ...]
 """Stage name and duration in ms, in the order of the line; values are finite and >= 0."""
@@ -160,11 +163,21 @@ class MachineSample:
 
     ``values`` maps a name with its unit (``psi_cpu_some_us``, ``steal_ticks``, ``cpu3_softirq_ticks``,
     ``cpu3_freq_khz``, ``cgroup_throttled_us``, ``cgroup_nr_throttled``, ``thermal_throttle_count``,
-    ``target_majflt``) to its value. A name that is missing was not readable.
+    ``target_majflt``) to its value. A name that is missing was not readable. ``cpu3_core_class`` is there for
+    a CPU that came online after the start: the place of its core class in ``Topology.classes``.
     """
 
     arrival_ns: int
     values: tuple[tuple[str, int], ...]
+
+    @property
+    def core_classes(self) -> dict[int, int]:
+        """Of CPUs that came online after the start: CPU number -> place of its core class in ``Topology.classes``."""
+        return {
+            int(match[1]): place
+            for name, place in self.values
+            if name.endswith("_core_class") and place >= 0 and (match := _CORE_CLASS.fullmatch(name))
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 from livemon.collect.pressure import PressureSampler
+from livemon.collect.topology import read_topology
 from livemon.model.samples import MachineSample, Note
 from tests.collect import fake_machine as machines
 from tests.collect.fake_machine import FakeMachine
@@ -147,6 +149,42 @@ def test_hotplug_and_cpuset_changes_are_told(tmp_path: Path) -> None:
     machine.online(range(224))
     assert [s.text for s in sampler.sample(20 * SECOND_NS) if isinstance(s, Note)] == ["CPU 200-223 came online"]
     assert [s for s in sampler.sample(30 * SECOND_NS) if isinstance(s, Note)] == []
+
+
+def stat(machine: FakeMachine, cpus: Iterable[int]) -> None:
+    """``/proc/stat`` lists the CPUs that are online."""
+    lines = [f"{name} 9 0 0 90 0 3 4 6\n" for name in ("cpu", *(f"cpu{n}" for n in cpus))]
+    machine.write("proc/stat", "".join(lines) + "intr 1\n")
+
+
+def test_the_core_class_of_a_cpu_that_comes_online_is_told_with_the_next_sample(tmp_path: Path) -> None:
+    machine = machines.big_little(tmp_path)
+    machine.process(7)
+    machine.online(range(6))
+    stat(machine, range(6))
+    topology = read_topology(machine.root)
+    assert topology.classes == ("P", "E")  # the prime core is offline, the middle ones are the fastest
+    sampler = PressureSampler([7], machine.root, topology=topology)
+    assert not any(name.endswith("_core_class") for name in read(sampler, SECOND_NS))
+    machine.online(range(7))
+    stat(machine, range(7))
+    note, sample = sampler.sample(2 * SECOND_NS)
+    assert isinstance(note, Note)
+    assert isinstance(sample, MachineSample)
+    assert note.text == "CPU 6 came online"
+    assert sample.core_classes == {6: 0}
+    machine.online(range(8))
+    stat(machine, range(8))
+    *notes, sample = sampler.sample(3 * SECOND_NS)
+    assert isinstance(sample, MachineSample)
+    assert sample.core_classes == {6: 0}  # a class of its own, for which the session has no name
+    assert [s.severity for s in notes if isinstance(s, Note)] == ["info", "warning"]
+    assert "CPU 7 is of a core class (P) of which no CPU was online" in notes[-1].text  # type: ignore[union-attr]
+    machine.online(range(6))
+    stat(machine, range(6))
+    *_, sample = sampler.sample(4 * SECOND_NS)
+    assert isinstance(sample, MachineSample)
+    assert sample.core_classes == {6: 0}
 
 
 def test_frequencies_follow_the_cpus_that_come_and_the_cpuset(tmp_path: Path) -> None:

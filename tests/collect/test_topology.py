@@ -1,12 +1,14 @@
 """Core classes of machines this project must know."""
 
+import shutil
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from livemon.collect.perf_groups import class_events, encode
-from livemon.collect.topology import read_topology
+from livemon.collect.topology import classes_of_new, read_topology
+from livemon.model.facts import Topology
 from tests.collect import fake_machine as machines
 
 
@@ -259,3 +261,58 @@ def test_events_are_encoded_by_the_format_files(tmp_path: Path, event: str, conf
         (tmp_path / "format").mkdir(exist_ok=True)
         (tmp_path / "format" / name).write_text(layout + "\n")
     assert encode(event, str(tmp_path)) == config
+
+
+def test_a_cluster_that_is_offline_is_no_class(tmp_path: Path) -> None:
+    """Arm's PMUs list their offline CPUs too."""
+    machine = machines.big_little(tmp_path)
+    machine.online(range(7))
+    topology = read_topology(machine.root)
+    assert topology.classes == ("P", "E")
+    assert topology.efficiency_classes == ("E",)
+    machine.online(range(4, 7))
+    assert read_topology(machine.root).classes == ("P",)
+
+
+def only(machine: machines.FakeMachine, online: str, core: str, atom: str) -> Topology:
+    """The Intel hybrid with some of its CPUs online: PMUs list those only, and one without any is not there."""
+    machine.write("sys/devices/system/cpu/online", online + "\n")
+    for name, kind, cpus in (("cpu_core", 4, core), ("cpu_atom", 10, atom)):
+        if cpus:
+            machine.pmu(name, kind, cpus)
+        elif (machine.path / f"sys/bus/event_source/devices/{name}").exists():
+            shutil.rmtree(machine.path / f"sys/bus/event_source/devices/{name}")
+    return read_topology(machine.root)
+
+
+def test_cpus_that_come_online_are_of_the_class_of_those_that_were_there(tmp_path: Path) -> None:
+    machine = machines.intel_hybrid(tmp_path)
+    start = only(machine, "0-5,8-11", "0-5", "8-11")
+    now = only(machine, "0-15", "0-7", "8-15")
+    found = classes_of_new(start, now)
+    assert found == {6: "P", 7: "P", 12: "E", 13: "E", 14: "E", 15: "E"}
+    assert classes_of_new(now, now) == {}
+    # Those that were there have gone since: the class is known by its name.
+    assert classes_of_new(start, only(machine, "0-5,12-15", "0-5", "12-15"))[12] == "E"
+
+
+def test_a_class_that_was_not_there_at_the_start_is_none_of_the_known_ones(tmp_path: Path) -> None:
+    machine = machines.intel_hybrid(tmp_path)
+    start = only(machine, "0-7", "0-7", "")
+    assert start.classes == ("P",)
+    assert set(classes_of_new(start, only(machine, "0-8", "0-7", "8")).values()) == {None}
+
+
+def test_a_faster_class_that_comes_is_not_taken_for_the_one_that_had_its_name(tmp_path: Path) -> None:
+    """Without the prime core the middle ones are the fastest: they are P then, and M when it is there."""
+    machine = machines.big_little(tmp_path)
+    shutil.rmtree(machine.path / "sys/bus/event_source/devices")
+    machine.online(range(7))
+    start = read_topology(machine.root)
+    assert start.classes == ("P", "E")
+    machine.online(range(8))
+    assert classes_of_new(start, read_topology(machine.root)) == {7: None}
+    machine.online([*range(3), *range(4, 6)])
+    start = read_topology(machine.root)
+    machine.online(range(8))
+    assert classes_of_new(start, read_topology(machine.root)) == {3: "E", 6: "P", 7: None}

@@ -199,16 +199,14 @@ class HostSlowDetector:
             sample = samples[k]
             if type(sample) is ThreadTick:
                 together.append(k)
-            elif type(sample) is MachineSample:
+                continue
+            if type(sample) is MachineSample:
                 self._pressure.add(sample)
-            elif type(sample) in (ThreadInfo, ThreadGone, Mark):
+            if type(sample) in (ThreadInfo, ThreadGone, Mark) or self._threads.is_news(sample):
                 out += self._take_ticks(samples, arrivals, together)
                 together = []
-                if type(sample) is ThreadInfo:
-                    self._threads.meet(sample)
-                elif type(sample) is ThreadGone:
-                    self._threads.lose(sample.index)
-                elif type(sample) is Mark:
+                self._threads.take(sample)
+                if type(sample) is Mark:
                     self.study.add_mark(sample)
         out += self._take_ticks(samples, arrivals, together)
         return out

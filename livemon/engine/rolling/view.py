@@ -29,7 +29,7 @@ from livemon.engine.tick_deltas import TickDeltas
 from livemon.model.criteria import Criteria
 from livemon.model.facts import SessionFacts
 from livemon.model.findings import Finding, HostSlowTransient
-from livemon.model.samples import Samples, ThreadGone, ThreadInfo, ThreadTick, TimingRecord
+from livemon.model.samples import MachineSample, Samples, ThreadGone, ThreadInfo, ThreadTick, TimingRecord
 from livemon.model.snapshot import StageDetail, StageRow, Status, ThreadDetail, ThreadRow, Timeline, Verdict
 
 _REFERENCE_STEP_NS = 5 * SECOND
@@ -71,6 +71,11 @@ class RollingView:
                 self.book.meet(sample)
             elif type(sample) is ThreadGone:
                 self.book.end(sample)
+            elif type(sample) is MachineSample and (news := self.cores.news(sample)):
+                if ticks:
+                    self.rings.take(ticks, self._deltas)
+                ticks = []
+                self.cores.learn(news)
         if ticks:
             self.rings.take(ticks, self._deltas)
         if classed is not None:
