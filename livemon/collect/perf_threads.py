@@ -211,7 +211,7 @@ class ThreadCounters:
 
     def _likely_class(self, thread: Thread, table: ThreadTable) -> int:
         """Class of the CPU it ran on last."""
-        core_class = self._class_of.get(table.last_cpus[thread.position])
+        core_class = self._class_of.get(table.last_cpu(thread.position))
         return next((k for k, events in enumerate(self._events) if core_class in events.covers), 0)
 
     def _look_at_cpus(self) -> None:
@@ -302,7 +302,7 @@ class ThreadCounters:
             position = counted.thread.position
             if position < 0:
                 continue
-            (cpu_ns,), _, (slices,) = table.columns([position])
+            cpu_ns, _, slices = table.reading(position)
             rate = slices - counted.slices if counted.slices is not None else 0
             counted.used_ns, counted.cpu_ns, counted.slices = cpu_ns - counted.cpu_ns, cpu_ns, slices
             self._watch_rate(counted, rate, now_ns, out)

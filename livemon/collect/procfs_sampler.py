@@ -19,7 +19,6 @@ from __future__ import annotations
 import math
 import os
 import time
-from array import array
 from collections.abc import Sequence
 from typing import Literal
 
@@ -28,7 +27,7 @@ from livemon.collect.perf_threads import ThreadCounters
 from livemon.collect.process_ends import ProcessEnds
 from livemon.collect.process_tree import ZOMBIE_STATES, Check, Process, ProcessTree, unreadable
 from livemon.collect.procfs import DENIED, GONE, list_numbers, raise_descriptor_limit
-from livemon.collect.procfs_table import Thread, ThreadTable
+from livemon.collect.procfs_table import Thread, ThreadTable, open_table
 from livemon.collect.thread_facts import SlowFacts, thread_info
 from livemon.collect.thread_opening import (
     SCHEDSTAT_REMEDY,
@@ -37,7 +36,6 @@ from livemon.collect.thread_opening import (
     clock_tick_ns,
     has_schedstat,
     schedstat_capabilities,
-    table_for,
 )
 from livemon.collect.thread_overflow import Overflow
 from livemon.collect.threads import SamplingOptions
@@ -123,7 +121,7 @@ class ProcSampler:
         if not self._opener.has_schedstat:
             text = "this kernel keeps no schedstat: CPU times are in steps of 10 ms, run-queue delay is unknown"
             self._pending.append(Note(clock.monotonic_ns(), "warning", text, SCHEDSTAT_REMEDY))
-        self._table: ThreadTable = table_for(self._opener)
+        self._table = self._empty_table()
         self._overflow = Overflow(self._opener, options.interval_ns)
         if options.include_self and root == "/" and os.getpid() not in self._processes:
             self.add_process(os.getpid())
@@ -131,6 +129,9 @@ class ProcSampler:
             *schedstat_capabilities(self._opener.has_schedstat),
             *self._counters.capabilities,
         )
+
+    def _empty_table(self) -> ThreadTable:
+        return open_table(has_schedstat=self._opener.has_schedstat, tick_ns=clock_tick_ns())
 
     @property
     def is_anything_alive(self) -> bool:
@@ -169,7 +170,7 @@ class ProcSampler:
         self._ends.close()
         self._processes.clear()
         self._alive = 0
-        self._table = ThreadTable()
+        self._table = self._empty_table()
 
     def sample(self, now_ns: int, *, keyframe: bool = False, late_ns: int = 0) -> list[Sample]:
         """One tick; see ``ThreadSampler.sample``.
@@ -178,17 +179,14 @@ class ProcSampler:
         """
         out, self._pending = self._pending, []
         table = self._table
+        moves, arrived = table.moves, list[Thread]()
         changed, dead = table.read()
-        if changed:
-            table.refresh_cpus(changed)
-        moves = table.moves
-        ran = list(map(table.threads.__getitem__, changed))
         if self._overflow.threads:
             dead += self._overflow.take_ended()
             out += self._overflow.take_notes(now_ns)
-        churned = {thread.pid for thread in dead} if dead else ()
-        for thread in dead:
-            self._drop(thread, now_ns, out)
+        churned = {thread.pid for thread, _ in dead} if dead else ()
+        for thread, error in dead:
+            self._drop(thread, now_ns, out, "exited" if error in GONE else "can no longer be read")
         for pid in self._ends.poll():
             ended = self._processes.get(pid)
             if ended is not None and self._tree.check(ended).has_ended:
@@ -207,7 +205,7 @@ class ProcSampler:
                 continue
             links = os.fstat(process.task_fd).st_nlink
             if links != process.links or process.pid in churned or (process in checked and self._lists_all):
-                ran += self._list_threads(process, now_ns, out)
+                arrived += self._list_threads(process, now_ns, out)
             if process.has_churn and process in checked and not process.is_self and process.links > 0:
                 self._account(process, now_ns, out)
         if self._facts.is_due(len(table.threads)):
@@ -215,19 +213,17 @@ class ProcSampler:
         if self._counters.is_counting:
             out += self._counters.follow(table, now_ns)
         if table.moves != moves:
-            changed = [thread.position for thread in ran if thread.position >= 0]
+            changed = [thread.position for thread in (*table.ran, *arrived) if thread.position >= 0]
         keyframe, self._is_first = keyframe or self._is_first, False
-        out.append(self._tick(now_ns, list(range(len(table))) if keyframe else changed, keyframe, late_ns))
+        out.append(self._tick(now_ns, None if keyframe else changed, keyframe, late_ns))
         return out
 
-    def _tick(self, now_ns: int, positions: list[int], keyframe: bool, late_ns: int) -> ThreadTick:
+    def _tick(self, now_ns: int, positions: list[int] | None, keyframe: bool, late_ns: int) -> ThreadTick:
         table, counters = self._table, self._counters
-        cpu_ns, run_delay_ns, slices = table.columns(positions)
-        index = array("q", map(table.indices.__getitem__, positions))
-        last_cpus = array("q", map(table.last_cpus.__getitem__, positions))
+        index, cpu_ns, run_delay_ns, slices, last_cpus = table.columns(positions)
         classes: tuple[ClassColumns, ...] = ()
         if self._overflow.threads or counters.is_counting:
-            listed = [table.threads[i] for i in positions]
+            listed = table.threads[:] if positions is None else [table.threads[i] for i in positions]
             for thread, reading, last_cpu in self._overflow.read(everything=keyframe):
                 listed.append(thread)
                 index.append(thread.index)
@@ -317,7 +313,7 @@ class ProcSampler:
             process.has_churn = True
         if thread.position >= 0:
             if process is not None:
-                process.gone_cpu_ns += self._table.columns([thread.position])[0][0]
+                process.gone_cpu_ns += self._table.reading(thread.position)[0]
             self._table.remove(thread)
         else:
             self._overflow.remove(thread)
@@ -376,7 +372,7 @@ class ProcSampler:
         if stat is None:
             return
         positions = [thread.position for thread in process.threads.values() if thread.position >= 0]
-        seen_ns = process.gone_cpu_ns + sum(self._table.columns(positions)[0])
+        seen_ns = process.gone_cpu_ns + sum(self._table.columns(positions)[1])
         unseen_ns = stat.cpu_ticks * clock_tick_ns() - seen_ns
         if process.unseen_cpu_ns is None:
             process.unseen_cpu_ns = unseen_ns

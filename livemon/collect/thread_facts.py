@@ -7,7 +7,7 @@ from collections import deque
 
 from livemon.collect.process_tree import Process
 from livemon.collect.procfs import read_file
-from livemon.collect.procfs_table import Thread, ThreadTable
+from livemon.collect.procfs_table import Thread, ThreadTable, in_turn
 from livemon.model.samples import ThreadInfo
 from livemon.parse.procfs import format_cpu_list, parse_stat, parse_status_field, slow_fields
 
@@ -64,14 +64,16 @@ class SlowFacts:
             if not self._new or self._new[0][0] > self._ticks:
                 break
             _, thread = self._new.popleft()
-            if thread.position >= 0 and self._update(thread):  # else it has ended
-                changed.append(thread)
-        while self._owed >= 1 and table.threads:
-            self._owed -= 1
-            self._next = (self._next + 1) % len(table)
-            thread = table.threads[self._next]
-            if self._update(thread):
-                changed.append(thread)
+            if thread.position >= 0:  # else it has ended
+                table.look(thread.position, 1)  # first: what changes from here on is seen by the next look
+                if self._update(thread):
+                    changed.append(thread)
+        count = min(int(self._owed), len(table))
+        if count:
+            self._owed -= count
+            first, self._next = self._next % len(table), (self._next + count) % len(table)
+            looks = table.look(first, count) if self._is_real else in_turn(first, count, len(table))
+            changed += [thread for thread in map(table.threads.__getitem__, looks) if self._update(thread)]
         return changed
 
     def _update(self, thread: Thread) -> bool:

@@ -6,9 +6,9 @@ import os
 
 from livemon.collect.process_tree import Process
 from livemon.collect.procfs import GONE, NO_DESCRIPTORS, read_file
-from livemon.collect.procfs_table import NO_DESCRIPTOR, StatTable, Thread, ThreadTable
+from livemon.collect.procfs_table import NO_DESCRIPTOR, SCHEDSTAT_BYTES, Reading, Thread
 from livemon.model.facts import Capability
-from livemon.parse.procfs import Stat, parse_stat
+from livemon.parse.procfs import Stat, parse_schedstat, parse_stat
 
 SCHEDSTAT_REMEDY = (
     "boot a kernel with CONFIG_SCHED_INFO=y (CONFIG_SCHEDSTATS, or CONFIG_TASK_DELAY_ACCT and 'delayacct')"
@@ -36,23 +36,26 @@ class ThreadOpener:
         self.has_schedstat = True
         """Whether this kernel keeps ``schedstat`` (see the function ``has_schedstat``)."""
 
-    def open(self, process: Process, tid: int, index: int) -> tuple[Thread, Stat, bytes]:
-        """A thread with what could be kept open, its ``stat``, and its ``schedstat``.
+    def open(self, process: Process, tid: int, index: int) -> tuple[Thread, Stat, Reading]:
+        """A thread with its files kept open, its ``stat``, and its ``schedstat`` (of zeros where there is none).
 
-        Without a descriptor left, ``schedstat_fd`` and ``stat_fd`` stay closed: such a thread is read
-        by opening its files each time.
+        Without descriptors left, ``schedstat_fd`` and ``stat_fd`` stay closed, both: such a thread is
+        read by opening its files each time.
 
         Raises:
             OSError: the thread has ended or can't be read.
-            ValueError: its ``stat`` makes no sense.
+            ValueError: its ``stat`` or ``schedstat`` makes no sense.
         """
         thread = Thread(index, process.pid, tid, process.task_fd, -1)
         try:
             if self.has_schedstat:
                 thread.schedstat_fd = self._keep(f"{tid}/schedstat", process.task_fd)
-            thread.stat_fd = self._keep(f"{tid}/stat", process.task_fd)
+            if thread.schedstat_fd >= 0 or not self.has_schedstat:
+                thread.stat_fd = self._keep(f"{tid}/stat", process.task_fd)
+            if thread.stat_fd < 0:
+                self.close(thread)
             stat = parse_stat(thread.read_stat())
-            reading = self.read_schedstat(thread) if self.has_schedstat else b""
+            reading = parse_schedstat(self.read_schedstat(thread)) if self.has_schedstat else (0, 0, 0)
         except (OSError, ValueError):
             self.close(thread)
             raise
@@ -68,7 +71,7 @@ class ThreadOpener:
             OSError: it has ended or can't be read.
         """
         if thread.schedstat_fd >= 0:
-            return os.pread(thread.schedstat_fd, 80, 0)
+            return os.pread(thread.schedstat_fd, SCHEDSTAT_BYTES, 0)
         return read_file(f"{thread.tid}/schedstat", dir_fd=thread.task_fd)
 
     def close(self, thread: Thread) -> None:
@@ -91,7 +94,7 @@ class ThreadOpener:
 
 
 def has_schedstat(process: Process) -> bool:
-    """Whether the kernel keeps run times per thread: the file is there and not all zero.
+    """Whether the kernel keeps run times per thread: the file is there, is one, and not all zero.
 
     A kernel without scheduling statistics has no such file, or one that says ``0 0 0`` for threads
     that have run.
@@ -102,8 +105,11 @@ def has_schedstat(process: Process) -> bool:
         if error.errno in GONE:
             return not _has_ended(process)
         return False
-    if reading.split() != [b"0", b"0", b"0"]:
-        return True
+    try:
+        if any(parse_schedstat(reading)):
+            return True
+    except ValueError:
+        return False
     try:
         return parse_stat(read_file(f"{process.pid}/stat", dir_fd=process.task_fd)).cpu_ticks == 0
     except (OSError, ValueError):
@@ -117,11 +123,6 @@ def _has_ended(process: Process) -> bool:
     except OSError:
         return False
     return True
-
-
-def table_for(opener: ThreadOpener) -> ThreadTable:
-    """The table that reads what this kernel keeps."""
-    return ThreadTable() if opener.has_schedstat else StatTable(clock_tick_ns())
 
 
 def clock_tick_ns() -> int:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import math
 from collections.abc import Iterator
 
-from livemon.collect.procfs_table import Thread
+from livemon.collect.procfs_table import Reading, Thread
 from livemon.collect.thread_opening import ThreadOpener, clock_tick_ns
 from livemon.model.samples import UNKNOWN, Note, Sample
 from livemon.parse.procfs import parse_schedstat, parse_stat
 
 _ROUND_NS = 1_000_000_000
-
-Reading = tuple[int, int, int]
-"""CPU ns, run-queue delay ns, slices."""
 
 
 class Overflow:
@@ -26,7 +24,8 @@ class Overflow:
         self._share = min(interval_ns / _ROUND_NS, 1.0)
         self._next = 0
         self._is_told = False
-        self._ended: list[Thread] = []
+        self._ended: dict[Thread, int] = {}
+        """Those that can't be read any more, with the error number."""
 
     def add(self, thread: Thread) -> None:
         """Take a thread in."""
@@ -37,13 +36,12 @@ class Overflow:
         if thread in self.threads:
             self.threads.remove(thread)
             self._last.pop(thread.index, None)
-            self._ended = [one for one in self._ended if one is not thread]
+            self._ended.pop(thread, None)
 
-    def take_ended(self) -> list[Thread]:
-        """Threads that the last ``read`` found to have ended, each once."""
-        ended = list(dict.fromkeys(self._ended))
-        self._ended.clear()
-        return ended
+    def take_ended(self) -> list[tuple[Thread, int]]:
+        """Threads that the last ``read`` could not read any more, each once, with the error number."""
+        ended, self._ended = self._ended, {}
+        return list(ended.items())
 
     def take_notes(self, now_ns: int) -> list[Sample]:
         """Says once that there are such threads."""
@@ -69,11 +67,14 @@ class Overflow:
                     reading = parse_schedstat(self._opener.read_schedstat(thread))
                 else:
                     reading = (stat.cpu_ticks * clock_tick_ns(), UNKNOWN, UNKNOWN)
-            except (OSError, ValueError):
-                self._ended.append(thread)
+            except OSError as error:
+                self._ended[thread] = error.errno or errno.EIO
+                continue
+            except ValueError:
+                self._ended[thread] = errno.EBADMSG
                 continue
             if stat.start_ticks != thread.start_ticks:
-                self._ended.append(thread)
+                self._ended[thread] = errno.ESRCH
                 continue
             if everything or self._last.get(thread.index) != reading:
                 self._last[thread.index] = reading

@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 
 import pytest
 
 from livemon.collect.pressure import PressureSampler
 from livemon.collect.procfs_sampler import ProcSampler
+from livemon.collect.procfs_table import READER_VARIABLE
 from livemon.collect.tail import Tail
+from tests.collect.thread_readers import MODULE, compiled_reader
+
+
+@pytest.fixture(params=["compiled", "python"])
+def thread_reader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Threads are read by one and then by the other reader; processes that a test starts take what is installed."""
+    if request.param == "python":
+        monkeypatch.setenv(READER_VARIABLE, "python")
+    else:
+        reader = compiled_reader()
+        if isinstance(reader, str):
+            pytest.skip(f"the compiled thread reader can't be built here: {reader}")
+        monkeypatch.setitem(sys.modules, MODULE, reader)
+    return str(request.param)
 
 
 @pytest.fixture(autouse=True)

@@ -17,6 +17,7 @@ from livemon.model.samples import UNKNOWN, Lost, Note, Sample, TargetEvent, Thre
 from tests.collect import fake_machine as machines
 from tests.collect.fake_machine import FakeMachine
 
+pytestmark = pytest.mark.usefixtures("thread_reader")
 SECOND = 1_000_000_000
 
 
@@ -249,6 +250,59 @@ def test_a_thread_whose_stat_makes_no_sense_is_counted_as_lost(machine: FakeMach
     (lost,) = of(Lost, run.tick())
     assert (lost.count, lost.unit) == (1, "threads")
     assert set(run.rows(run.tick(keyframe=True))) == {7, 8}
+
+
+@pytest.mark.parametrize("nonsense", [b"", b"6000 80", b"6000 80 ten\n", b"6000 80 18446744073709551615\n"])
+def test_a_thread_whose_schedstat_no_longer_makes_sense_is_dropped_and_said_so(
+    machine: FakeMachine, open_run: Opener, nonsense: bytes
+) -> None:
+    run = open_run()
+    run.tick()
+    machine.write("proc/7/task/8/schedstat", nonsense)
+    samples = run.tick()
+    assert [(event.index, event.reason) for event in of(ThreadGone, samples)] == [(1, "can no longer be read")]
+    assert [lost.reason for lost in of(Lost, samples)] == ["of process 7 could not be read"]
+    assert set(run.rows(run.tick(keyframe=True))) == {7}
+    machine.thread(7, 8, "worker-0", schedstat=(6_000, 80, 10))
+    assert run.rows(run.tick(1.0))[8] == (6_000, 80, 10, 0)
+
+
+def test_a_schedstat_of_another_shape_is_none(tmp_path: Path) -> None:
+    machine = machines.plain_vm(tmp_path)
+    machine.process(7)
+    machine.thread(7, 7, ticks=25)
+    machine.write("proc/7/task/7/schedstat", "cpu: 1\n")
+    run = Run(machine)
+    assert run.rows(run.tick())[7][:2] == (250_000_000, UNKNOWN)
+    run.sampler.close()
+
+
+def test_threads_that_come_and_go_in_one_tick_leave_the_others_where_they_are(
+    machine: FakeMachine, open_run: Opener
+) -> None:
+    for tid in range(10, 20):
+        machine.thread(7, tid, schedstat=(tid, 0, 1))
+    run = open_run()
+    run.tick()
+    for tid in (11, 13, 18):
+        machine.write(f"proc/7/task/{tid}/schedstat", "gone")
+    for tid in (12, 19):
+        machine.thread(7, tid, cpu=3, schedstat=(tid + 1000, 5, 2))
+    for tid in (11, 13, 18):
+        machine.end_thread(7, tid)
+    machine.thread(7, 30, schedstat=(30, 0, 1))
+    rows = run.rows(run.tick(1.0))
+    assert rows == {12: (1012, 5, 2, 3), 19: (1019, 5, 2, 3), 30: (30, 0, 1, 0)}
+    everything = run.rows(run.tick(keyframe=True))
+    assert {tid: row[0] for tid, row in everything.items()} == {
+        7: 1_000_000,
+        8: 5_000,
+        10: 10,
+        12: 1012,
+        **{tid: tid for tid in (14, 15, 16, 17)},
+        19: 1019,
+        30: 30,
+    }
 
 
 def test_cpu_time_of_threads_that_were_never_seen_is_told(machine: FakeMachine, open_run: Opener) -> None:

@@ -18,7 +18,10 @@ from livemon.collect.threads import SamplingOptions, ThreadSampler, open_sampler
 from livemon.model.errors import TargetError
 from livemon.model.samples import Lost, Sample, TargetEvent, ThreadGone, ThreadInfo, ThreadTick
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads the live /proc")
+pytestmark = [
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads the live /proc"),
+    pytest.mark.usefixtures("thread_reader"),
+]
 
 DEADLINE_S = 90.0
 
@@ -248,6 +251,40 @@ def test_hostile_thread_names(start: Start) -> None:
     assert expected <= watched.names()
     tick = watched.tick()
     assert all(0 <= cpu < (os.cpu_count() or 1) for cpu in tick.last_cpu)
+
+
+def test_a_thread_whose_name_nice_or_affinity_changes_is_told_each_time(start: Start) -> None:
+    child, watched = start(
+        """
+        import ctypes, os, sys, threading
+        libc = ctypes.CDLL(None)
+        print('ready', flush=True)
+        while (order := sys.stdin.readline()):
+            what, _, value = order.strip().partition(' ')
+            if what == 'name': libc.prctl(15, ctypes.c_char_p(value.encode()), 0, 0, 0)
+            if what == 'nice': os.setpriority(os.PRIO_PROCESS, 0, int(value))
+            if what == 'cpus': os.sched_setaffinity(0, {int(value)})
+            print('done', flush=True)
+        """,
+        interval_ns=5_000_000_000,  # every thread's turn comes in every tick
+    )
+
+    def info() -> ThreadInfo:
+        return watched.infos[max(watched.alive)]
+
+    watched.tick()
+    watched.tick()
+    for name in ("first", "second", ") S 1 9"):
+        child.ask(f"name {name}")
+        watched.until(lambda name=name: info().name == name)
+        before = len(watched.samples)
+        watched.tick()
+        assert not [s for s in watched.samples[before:] if isinstance(s, ThreadInfo)]
+    child.ask("nice 7")
+    watched.until(lambda: info().nice == 7)
+    for cpu in sorted(os.sched_getaffinity(0)):
+        child.ask(f"cpus {cpu}")
+        watched.until(lambda cpu=cpu: info().affinity == str(cpu))
 
 
 def test_forked_workers_are_followed_and_their_end_is_told(start: Start) -> None:

@@ -24,9 +24,9 @@ from livemon.parse.procfs import (
 TAIL = (
     "S 10 20 20 0 -1 4194304 104 0 7 0 12 5 0 0 20 -3 4 0 75839 2998272 391 "
     + "0 " * 13
-    + "17 9 50 1 0 0 0 1 2 3 4 5 6 7 0"
+    + "17 9 50 1 0 0 0 1 2 3 4 5 6 7 0\n"
 )
-LINE = f"4711 (serve) {TAIL}\n".encode()
+LINE = f"4711 (serve) {TAIL}".encode()
 
 
 def test_a_stat_line() -> None:
@@ -71,6 +71,17 @@ def test_the_last_cpu_is_found_from_the_end_whatever_the_kernel_adds(more: str) 
     assert last_cpu_of(data, parse_stat(data).fields_after_cpu) == 9
 
 
+@pytest.mark.parametrize("cut", range(1, len(LINE)))
+def test_the_last_cpu_in_a_torn_line_is_unknown(cut: int) -> None:
+    assert last_cpu_of(LINE[:cut], 13) == -1
+    assert last_cpu_of(LINE[cut:], 13) == (-1 if cut > LINE.index(b")") else 9)
+
+
+@pytest.mark.parametrize("fields_after_cpu", [-1, 60, 1000])
+def test_there_is_no_last_cpu_in_a_place_that_is_not_there(fields_after_cpu: int) -> None:
+    assert last_cpu_of(LINE, fields_after_cpu) == -1
+
+
 @given(st.integers(0, len(LINE)))
 def test_a_torn_stat_line_is_refused_or_right(cut: int) -> None:
     try:
@@ -88,8 +99,16 @@ def test_what_is_no_stat_line_is_refused(data: bytes) -> None:
 
 def test_schedstat() -> None:
     assert parse_schedstat(b"1234567890123 42 7\n") == (1234567890123, 42, 7)
-    with pytest.raises(ValueError, match=r".+"):
-        parse_schedstat(b"1 2\n")
+    assert parse_schedstat(b"0 0 999999999999999999\n") == (0, 0, 999_999_999_999_999_999)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"1 2\n", b"1 2 3", b"1 2 3\n4", b"1 2 3 4\n", b"1  2 3\n", b"-1 2 3\n", b"01 2 3\n", b"1 2 %d\n" % 10**18],
+)
+def test_what_no_kernel_prints_is_no_schedstat(data: bytes) -> None:
+    with pytest.raises(ValueError, match="not a schedstat"):
+        parse_schedstat(data)
 
 
 @given(st.sets(st.integers(0, 300)))
