@@ -13,6 +13,7 @@ from livemon.collect.perf_layer import KernelPerf, PerfLayer
 from livemon.collect.perf_probe import Probed
 from livemon.collect.perf_probe import probe as probe_counters
 from livemon.collect.procfs import DENIED, list_numbers, read_file, read_text
+from livemon.collect.procfs_table import reader_capability
 from livemon.collect.thread_opening import schedstat_capabilities
 from livemon.collect.topology import cpuset_cpus, read_topology
 from livemon.model.facts import Capability, Topology
@@ -82,11 +83,11 @@ def _may_trace(base: str) -> bool:
 
 def _scheduling(base: str, subject: str) -> tuple[Capability, ...]:
     try:
-        values = parse_schedstat(read_file(f"{base}/proc/{subject}/schedstat"))
+        # A kernel that keeps none may show zeroes; a process that never ran has them too, livemon itself has run.
+        has = any(parse_schedstat(read_file(f"{base}/proc/{subject}/schedstat"))) or subject != "self"
     except (OSError, ValueError):
-        return schedstat_capabilities(has=False)
-    # A kernel that keeps none may show zeroes; a process that never ran has them too, livemon itself has run.
-    return schedstat_capabilities(has=any(values) or subject != "self")
+        has = False
+    return (*schedstat_capabilities(has), reader_capability(has_schedstat=has))
 
 
 def _core_classes(topology: Topology) -> Capability:

@@ -18,6 +18,7 @@ from operator import ne
 from typing import TYPE_CHECKING, Any
 
 from livemon.collect.procfs import GONE, read_file
+from livemon.model.facts import Capability
 from livemon.parse.procfs import Stat, is_schedstat, last_cpu_of, parse_stat
 
 if TYPE_CHECKING:
@@ -32,6 +33,13 @@ STAT_BYTES = 1024
 NO_DESCRIPTOR = -1
 READER_VARIABLE = "LIVEMON_THREAD_READER"
 """An environment variable: with ``python`` in it, the compiled reader is left alone."""
+_READER = "thread reader"
+_PYTHON_COST = "pure Python, 1.4× the CPU time of the compiled one"
+"""Of sampling 256 threads; see "livemon, sampling" in tests/benchmarks/recorder_overhead.py."""
+_COMPILER_REMEDY = (
+    "apt-get install gcc python3-dev  (as root, or what your system calls them),"
+    " then in livemon's checkout: pip install --force-reinstall --no-deps ."
+)
 
 Reading = tuple[int, int, int]
 """CPU ns, run-queue delay ns, time slices; -1: unknown."""
@@ -357,10 +365,29 @@ def open_table(*, has_schedstat: bool, tick_ns: int) -> ThreadTable:
     """
     if not has_schedstat:
         return StatTable(tick_ns)
+    readings = _compiled()
+    return PythonTable() if isinstance(readings, Capability) else CompiledTable(readings)
+
+
+def reader_capability(*, has_schedstat: bool) -> Capability:
+    """Which table ``open_table`` takes, why, and how the fastest is to be had."""
+    if not has_schedstat:
+        return Capability(_READER, True, "pure Python, from stat: this kernel keeps no schedstat")
+    readings = _compiled()
+    return readings if isinstance(readings, Capability) else Capability(_READER, True, "compiled")
+
+
+def _compiled() -> Readings | Capability:
+    """Empty arrays of the compiled reader, or why it is the one in Python."""
     if os.environ.get(READER_VARIABLE) == "python":
-        return PythonTable()
+        reason = f"{_PYTHON_COST}, as {READER_VARIABLE}=python asks for it"
+        return Capability(_READER, True, reason, f"unset {READER_VARIABLE}")
     try:
         from livemon.collect._threadreads import Readings
-    except ImportError:
-        return PythonTable()
-    return CompiledTable(Readings())
+    except ModuleNotFoundError:
+        reason = f"{_PYTHON_COST}: no C compiler, or no headers of Python, when livemon was installed"
+        return Capability(_READER, True, reason, _COMPILER_REMEDY)
+    except ImportError as error:
+        reason = f"{_PYTHON_COST}: the compiled one does not load ({error})"
+        return Capability(_READER, True, reason, _COMPILER_REMEDY)
+    return Readings()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import random
+import re
 import sys
 import threading
 import time
@@ -13,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -27,7 +29,9 @@ from livemon.collect.procfs_table import (
     Thread,
     ThreadTable,
     open_table,
+    reader_capability,
 )
+from livemon.model.facts import Capability
 from livemon.parse.procfs import parse_stat
 from tests.collect.fake_machine import stat_line
 from tests.collect.thread_readers import MODULE, compiled_reader
@@ -344,9 +348,23 @@ def test_the_fastest_that_there_is_is_taken(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setitem(sys.modules, MODULE, sys.modules[__name__])
     monkeypatch.setattr(sys.modules[__name__], "Readings", lambda: kept, raising=False)
     assert type(open_table(has_schedstat=True, tick_ns=1)) is CompiledTable
+    assert reader_capability(has_schedstat=True) == Capability("thread reader", True, "compiled")
     assert type(open_table(has_schedstat=False, tick_ns=1)) is StatTable
+    assert "no schedstat" in reader_capability(has_schedstat=False).reason
     monkeypatch.setenv(READER_VARIABLE, "python")
     assert type(open_table(has_schedstat=True, tick_ns=1)) is PythonTable
-    monkeypatch.delenv(READER_VARIABLE)
-    monkeypatch.setitem(sys.modules, MODULE, None)  # as if it had not been built
+    assert reader_capability(has_schedstat=True).remedy == f"unset {READER_VARIABLE}"
+
+
+@pytest.mark.parametrize("is_broken", [False, True])
+def test_without_the_compiled_one_it_is_said_what_that_costs_and_how_to_get_it(
+    monkeypatch: pytest.MonkeyPatch, is_broken: bool
+) -> None:
+    broken = ModuleType(MODULE)  # one of another system: it imports, but has not what is needed
+    monkeypatch.setitem(sys.modules, MODULE, broken if is_broken else None)
     assert type(open_table(has_schedstat=True, tick_ns=1)) is PythonTable
+    told = reader_capability(has_schedstat=True)
+    assert told.available
+    assert re.match(r"pure Python, 1\.\d× the CPU time", told.reason)
+    assert ("does not load" if is_broken else "no C compiler") in told.reason
+    assert "gcc" in told.remedy
