@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import gc
 import importlib
 import io
 import os
@@ -34,6 +35,10 @@ COMMANDS: dict[str, str] = {
     "fleet": "rank hosts from a Prometheus server",
 }
 """Subcommand -> its line of help; the module is ``livemon.commands.<name>`` (``import_`` for ``import``)."""
+
+STARTING_GC = (50_000, 20, 50)
+"""What is imported at the start stays: a collector that comes after each 700 objects finds nothing of it to free and
+takes a tenth of the time to the first paint."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -103,6 +108,7 @@ def _parse(parser: Parser, arguments: Sequence[str]) -> argparse.Namespace:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code (see the contract: 0, 1, 2, 3, 130)."""
+    gc.set_threshold(*STARTING_GC)
     _replace_closed_streams()
     arguments = list(sys.argv[1:] if argv is None else argv)
     command = next((a for a in arguments if not a.startswith("-")), None)

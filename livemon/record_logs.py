@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from livemon.collect.logs import LogEvent, LogRequest, LogSet, StreamOpened
+from livemon.collect.log_request import LogRequest
+from livemon.collect.logs import LogEvent, LogSet, StreamOpened
 from livemon.collect.tail import Chunk, Ended, Restarted, Skipped
 from livemon.model.clock import Clock, WallMapping
 from livemon.model.expressions import bytes_expression

@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from livemon.collect.logs import LogRequest
+from livemon.collect.log_request import LogRequest
 from livemon.model.errors import UsageError
 from livemon.parse.options import ParseOptions
 

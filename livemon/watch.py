@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import shutil
 import signal
@@ -17,7 +18,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Literal
 
 from livemon.collect.child import FORWARDED, Child, shell_status
-from livemon.collect.logs import LogRequest
+from livemon.collect.log_request import LogRequest
 from livemon.model.clock import SystemClock
 from livemon.model.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_TARGET, SessionError
 from livemon.recording_config import RecordingConfig
@@ -103,11 +104,16 @@ class _Watching:
                     dies_with_parent=self._watched.is_ours,
                     reads_stdin=self._options.headless,
                 )
-            self._recorder.configure(_config(self._watched, self._options, session_path, self._child))
+            config = _config(self._watched, self._options, session_path, self._child)
+            # The session is a fifth of a second away: what will show it is imported beside that, not after it.
+            self._recorder.configure(config, meanwhile=None if self._options.web else self._import_viewer)
             self._exporter = self._start_exporter()
         except BaseException:
             self._undo()
             raise
+
+    def _import_viewer(self) -> None:
+        importlib.import_module("livemon.headless" if self._options.headless else "livemon.ui.navigation")
 
     def _undo(self) -> None:
         """Leave nothing behind of a start that failed."""

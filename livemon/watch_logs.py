@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from livemon.collect.logs import LogRequest, is_glob
+from livemon.collect.log_request import LogRequest, is_glob
 from livemon.model.errors import UsageError
 
 

@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -59,13 +59,19 @@ class ToldProcess:
         """Whether it still runs."""
         return self._process.poll() is None
 
-    def start(self, text: str) -> dict[str, Any]:
+    def start(self, text: str, meanwhile: Callable[[], None] | None = None) -> dict[str, Any]:
         """Tell it what to do and wait for its answer.
+
+        Args:
+            text: What to do.
+            meanwhile: Called once it is told, so that both processes work at the same time.
 
         Raises:
             LivemonError: it could not, with its own words.
         """
         self.send(text)
+        if meanwhile is not None:
+            meanwhile()
         answer = self._answer()
         if "error" not in answer:
             return answer
@@ -166,13 +172,13 @@ class RecorderProcess(ToldProcess):
         self.has_lost_end = False
         """Nothing could be written up to the end; known then too."""
 
-    def configure(self, config: RecordingConfig) -> None:
-        """Tell it what to record and wait until the session is open.
+    def configure(self, config: RecordingConfig, meanwhile: Callable[[], None] | None = None) -> None:
+        """Tell it what to record and wait until the session is open; see ``start`` for ``meanwhile``.
 
         Raises:
             LivemonError: it could not start recording, with its own words.
         """
-        self.session_path = self.start(config.to_json())["session"]
+        self.session_path = self.start(config.to_json(), meanwhile)["session"]
 
     def troubles(self) -> list[str]:
         """What the recorder said since the last call of a session that can't be written (``""``: it can again)."""

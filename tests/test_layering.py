@@ -58,6 +58,8 @@ def modules_after(statement: str) -> set[str]:
     ("statement", "banned"),
     [
         ("import livemon.cli", {"textual", "rich", "numpy", "psutil", "sqlite3"}),
+        ("import livemon.commands.watch", {"textual", "rich", "numpy", "zoneinfo", "livemon.collect.tail"}),
+        ("import livemon.commands.demo", {"textual", "rich", "numpy", "zoneinfo", "livemon.demo.kernels"}),
         ("import livemon.record", {"textual", "rich", "numpy"}),
         ("import livemon.commands.report, livemon.judge", {"textual", "rich"}),
         ("import livemon.commands.export", {"textual", "rich"}),

@@ -8,24 +8,12 @@ import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from livemon.collect.log_request import LogRequest, is_glob
 from livemon.collect.pipe import PipeTail
 from livemon.collect.tail import Tail, TailEvent, Trouble
 
 RESCAN_NS = 1_000_000_000
 MAX_FOLLOWED = 200
-
-
-@dataclass(frozen=True, slots=True)
-class LogRequest:
-    """What the user asked to be followed."""
-
-    path: str
-    """A path or a glob; what to call it when ``fd`` is given."""
-    fd: int | None = None
-    """An open pipe or file to read instead of opening ``path``."""
-    from_start: bool = False
-    is_child: bool = False
-    """The output of the command that livemon started."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +28,6 @@ class StreamOpened:
 
 
 LogEvent = TailEvent | StreamOpened
-
-
-def is_glob(path: str) -> bool:
-    """Whether a path is a pattern; a file whose very name has such signs is not one."""
-    return glob.has_magic(path) and not os.path.lexists(path)
 
 
 class LogSet:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from livemon.demo.__main__ import SCENARIOS
+from livemon.demo import SCENARIOS
 from livemon.watch import Watched, watch
 from livemon.watch_options import add_watch_arguments, watch_options
 

@@ -18,13 +18,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
+from livemon.demo import SCENARIOS
 from livemon.demo.kernels import run_kernels
 from livemon.demo.neighbour import FIRST_S, Episodes, run_neighbour
 from livemon.demo.osthread import die_with, leave_when_closed, name_this_thread
 from livemon.demo.requests import RequestStream
 from livemon.demo.work import CpuWork
-
-SCENARIOS = ("both", "finalize", "transient")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import dataclass
-from typing import Final
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from typing import TYPE_CHECKING, Final
 
 from livemon.model.errors import UsageError
-from livemon.parse import units
+
+if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo  # seldom asked for, and the first paint of a watch waits for this module
 
 _UNITS: Final = ("ms", "s", "us", "ns")
 
@@ -113,6 +114,8 @@ def zone_of(options: ParseOptions) -> ZoneInfo | None:
     """
     if options.zone is None:
         return None
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
     try:
         return ZoneInfo(options.zone)
     except (ZoneInfoNotFoundError, ValueError, OSError):
@@ -122,7 +125,9 @@ def zone_of(options: ParseOptions) -> ZoneInfo | None:
 
 
 def _unit(text: str) -> tuple[str, str]:
+    from livemon.parse.units import UNIT_MS
+
     name, separator, unit = text.rpartition("=")
-    if not separator or not name or unit not in units.UNIT_MS:
+    if not separator or not name or unit not in UNIT_MS:
         raise UsageError(f"--unit {text!r} is not NAME=UNIT", f"units are {', '.join(_UNITS)}")
     return name, unit

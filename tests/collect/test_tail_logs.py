@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from livemon.collect.logs import LogRequest, LogSet, StreamOpened
+from livemon.collect.log_request import LogRequest
+from livemon.collect.logs import LogSet, StreamOpened
 from livemon.collect.pipe import PipeTail
 from livemon.collect.tail import Chunk, Ended, Skipped
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from livemon.collect.logs import LogRequest
+from livemon.collect.log_request import LogRequest
 from livemon.model.samples import MachineSample, ThreadTick, TimingRecord
 from livemon.recording_config import RecordingConfig
 from tests.watch.processes import TARGET, of_type, samples_of

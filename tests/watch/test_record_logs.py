@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from livemon.collect import tail
-from livemon.collect.logs import LogRequest
+from livemon.collect.log_request import LogRequest
 from livemon.model.clock import ManualClock, WallMapping
 from livemon.model.errors import UsageError
 from livemon.model.samples import LogCount, LogStream, Lost, Mark, Note, Sample, TimingRecord

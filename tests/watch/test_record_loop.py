@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from livemon.collect.logs import LogRequest
+from livemon.collect.log_request import LogRequest
 from livemon.collect.pressure import PressureSampler
 from livemon.model.clock import ManualClock, SystemClock
 from livemon.model.samples import Note, SelfSample, ThreadTick, TimingRecord
