@@ -2,8 +2,8 @@
 
 Until all of it is judged, a moment that the judging has passed is shown as it will stay; any other one is
 drawn from its own stretch of the file (``livemon.preview``), with figures but without a judgement: no
-stage is called ok, no verdict is given, findings end where the judging stands. A session that is judged
-within ``AT_ONCE_NS`` never shows any of this. Afterwards everything is ``SessionView``.
+stage is called ok, no verdict is given, findings end where the judging stands. A short session is judged
+in one go right after its first frame. Afterwards everything is ``SessionView``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from livemon.session.rare import rare_samples
 from livemon.viewer import SessionView
 
 AT_ONCE_NS = 60_000_000
-"""How long a short session is judged before its first frame is asked for."""
+"""Length of the first step of a short session: its second frame is then a judged one."""
 AT_ONCE_BYTES = 1 << 20
 """Up to this size a session counts as short."""
 STEP_NS = 3_000_000
@@ -61,12 +61,9 @@ class GradualView(SessionView):
         self._events: list[Sample] | None = None
         self._told_ns = self._clock.monotonic_ns()
         self._bounds = self._reader.bounds_ns or (0, 0)
-        try:
-            if self._reader.size_bytes <= AT_ONCE_BYTES:
-                self._judge(AT_ONCE_NS)
-        except BaseException:
-            self._reader.close()
-            raise
+        self._step_ns = AT_ONCE_NS if self._session_bytes() <= AT_ONCE_BYTES else STEP_NS
+        if self._reader.bounds_ns is None:
+            self._end_judging()
 
     # -- judging
 
@@ -108,7 +105,8 @@ class GradualView(SessionView):
         """Judge a step, else as ``SessionView``; true if there is news."""
         if not self._is_judging:
             return super().poll()
-        self._judge(STEP_NS)
+        step_ns, self._step_ns = self._step_ns, STEP_NS
+        self._judge(step_ns)
         if self.judging is None:
             return True
         now_ns = self._clock.monotonic_ns()
@@ -145,7 +143,7 @@ class GradualView(SessionView):
             return replace(frame, verdict=verdict, timeline=timeline)
         view = self._view_for(moment, span_ns)
         frame = self._frame(view, moment, span_ns, columns, ())
-        findings = tuple(self._as_far_as_judged(finding) for finding in self._engine.get())
+        findings = tuple(self._as_far_as_judged(finding) for finding in self._found_so_far())
         return replace(
             frame,
             verdict=self._unjudged(words, view, frame, len(findings)),
@@ -206,8 +204,12 @@ class GradualView(SessionView):
 
     def all_findings(self) -> tuple[Finding, ...]:
         """Everything known so far."""
-        found = super().all_findings()
-        return tuple(self._as_far_as_judged(finding) for finding in found) if self._is_judging else found
+        if not self._is_judging:
+            return super().all_findings()
+        return tuple(self._as_far_as_judged(finding) for finding in self._found_so_far())
+
+    def _found_so_far(self) -> tuple[Finding, ...]:
+        return () if self._view.log.end_ns is None else self._engine.get()
 
     def add_mark(self, text: str, at_ns: int | None = None) -> None:
         """Write a mark into the session.

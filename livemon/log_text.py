@@ -74,6 +74,19 @@ def _read(path: str, start: int, stop: int) -> tuple[bytes, str]:
         return b"", f"the file can't be read: {error.strerror or error}"
 
 
+def in_order(lines: list[LogLine], most: int) -> list[LogLine]:
+    """Lines of several logs by time; lines without a time stay behind the one before them."""
+    keyed: list[tuple[int, int, LogLine]] = []
+    newest = 0
+    for n, line in enumerate(lines):
+        newest = line.t_ns if line.t_ns is not None else newest
+        keyed.append((newest, n, line))
+    keyed.sort(key=lambda entry: entry[:2])
+    # Lines without timing between the records are context; the records asked for are all kept.
+    limit = max(4 * most, 200)
+    return [line for _, _, line in keyed][-limit:]
+
+
 def _is_same(record: TimingRecord, text: str) -> bool:
     """Whether the text can be the line that the record was read from."""
     if record.unit and not any(part in text for part in (record.unit, record.unit.rpartition("/")[2])):

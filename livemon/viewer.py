@@ -12,10 +12,10 @@ from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
 
 from livemon.engine.classes import Classifier
-from livemon.engine.engine import Engine
 from livemon.engine.rolling.grid import Grid
 from livemon.engine.rolling.stage_rings import shown_class
 from livemon.engine.rolling.state_log import clock_text
@@ -23,7 +23,7 @@ from livemon.engine.rolling.thread_rings import SECOND, ThreadRings
 from livemon.engine.rolling.view import RollingView
 from livemon.engine.tick_deltas import TickDeltas
 from livemon.keeping import keep_episodes
-from livemon.log_text import lines_of
+from livemon.log_text import in_order, lines_of
 from livemon.model.clock import Clock, SystemClock
 from livemon.model.criteria import Criteria, load_criteria
 from livemon.model.findings import Finding
@@ -31,6 +31,9 @@ from livemon.model.samples import LogStream, Sample, ThreadTick, TimingRecord
 from livemon.model.severity import SeverityRules
 from livemon.model.snapshot import LogLine, MarkPoint, Snapshot, StageDetail, Status, ThreadDetail
 from livemon.session.reader import SessionReader
+
+if TYPE_CHECKING:
+    from livemon.engine.engine import Engine
 
 BATCH_SAMPLES = 4096
 """Samples taken in at once; no frame depends on it."""
@@ -79,7 +82,6 @@ class SessionView:
         slow = self._criteria.host_slow
         self._severities = SeverityRules(slowdown=slow.critical_slowdown, recover_by_s=slow.recover_by_s)
         self._classifier = Classifier(self._criteria)
-        self._engine = Engine(self._criteria, facts)
         self._view = RollingView(self._criteria, facts)
         self._revision = 0
         self._last_record_ns = 0
@@ -98,6 +100,13 @@ class SessionView:
         except BaseException:
             self._reader.close()
             raise
+
+    @cached_property
+    def _engine(self) -> Engine:
+        """Imported when something is judged: the first figures of a recording wait for none of the detectors."""
+        from livemon.engine.engine import Engine
+
+        return Engine(self._criteria, self._facts)
 
     # -- following
 
@@ -316,7 +325,7 @@ class SessionView:
             mine = sorted((r for r in shown if r.stream == number), key=lambda r: (r.offset, r.line))
             log = streams.get(number) or LogStream(0, number, "")
             lines += lines_of(log, mine, classes)
-        return tuple(_in_order(lines, before + after))
+        return tuple(in_order(lines, before + after))
 
     def _newest_records(self, at_ns: int, before: int, stream: str | None) -> list[TimingRecord]:
         """The records up to the growing end, from memory; empty if the moment or the reach is another."""
@@ -383,16 +392,3 @@ def _words(finding: Finding) -> str:
         of = shown_class(finding.class_key)
         return f"oversized {finding.stage}" + (f" of {of}" if of else "")
     return f"host-slow: {finding.primary_words or 'cause unknown'}"
-
-
-def _in_order(lines: list[LogLine], most: int) -> list[LogLine]:
-    """Lines of several logs by time; lines without a time stay behind the one before them."""
-    keyed: list[tuple[int, int, LogLine]] = []
-    newest = 0
-    for n, line in enumerate(lines):
-        newest = line.t_ns if line.t_ns is not None else newest
-        keyed.append((newest, n, line))
-    keyed.sort(key=lambda entry: entry[:2])
-    # Lines without timing between the records are context; the records asked for are all kept.
-    limit = max(4 * most, 200)
-    return [line for _, _, line in keyed][-limit:]

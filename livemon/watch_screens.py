@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import contextlib
+import os
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
     from livemon.model.snapshot import SessionEntry, ViewSource
     from livemon.ui.settings import Progress, Settings
     from livemon.watch_options import WatchOptions
+
+BLAS_THREADS = "OPENBLAS_NUM_THREADS"
 
 
 def show(
@@ -45,9 +49,26 @@ def show(
 
 
 def _open(path: str, criteria: Criteria | None) -> ViewSource:
-    from livemon.gradual import GradualView
+    with _one_blas_thread():
+        from livemon.gradual import GradualView
 
     return GradualView(path, criteria)
+
+
+@contextlib.contextmanager
+def _one_blas_thread() -> Iterator[None]:
+    """Numpy's OpenBLAS starts a thread for each core when it is loaded, as costly as all of numpy; no view uses one.
+
+    The environment is as before afterwards: a command that is watched does not inherit this.
+    """
+    if BLAS_THREADS in os.environ:
+        yield
+        return
+    os.environ[BLAS_THREADS] = "1"
+    try:
+        yield
+    finally:
+        del os.environ[BLAS_THREADS]
 
 
 def _sessions() -> Sequence[SessionEntry]:

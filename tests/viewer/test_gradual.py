@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +16,7 @@ from livemon.model.clock import ManualClock
 from livemon.model.samples import Note, TargetEvent
 from livemon.model.snapshot import Judges
 from livemon.viewer import SessionView
+from livemon.watch_screens import BLAS_THREADS
 from tests.engine.kernels import SECOND
 from tests.viewer.sessions import START_NS, decode_session, write_session
 from tests.viewer.test_viewer import shown
@@ -183,8 +187,18 @@ def test_what_happened_before_the_window_is_known(tmp_path: Path) -> None:
     view.close()
 
 
-def test_what_is_judged_quickly_never_shows_a_preview(session: Path, whole: SessionView) -> None:
+def test_a_short_session_shows_its_figures_first_and_is_judged_with_the_next_frame(
+    session: Path, whole: SessionView
+) -> None:
     view = GradualView(session, clock=ManualClock())
+    assert view.judging == 0.0
+    first, judged = view.snapshot(None, MINUTE, 60), whole.snapshot(None, MINUTE, 60)
+    assert first.verdict.text.startswith("judging the recording: 0 %")
+    assert [(row.stage, row.p50_ms, row.n) for row in first.stages] == [
+        (row.stage, row.p50_ms, row.n) for row in judged.stages
+    ]
+    assert {row.state for row in first.stages} <= {"unjudged", "silent"}
+    assert view.poll()
     assert view.judging is None
     assert shown(view.snapshot(None, MINUTE, 60)) == shown(whole.snapshot(None, MINUTE, 60))
     view.close()
@@ -236,6 +250,38 @@ def test_a_mark_can_be_put_while_it_is_judged(tmp_path: Path) -> None:
     judge_all(view)
     assert {(early, "mark: early"), (late, "mark: late")} <= set(view.moments_ns())
     view.close()
+
+
+def test_the_first_figures_wait_for_no_detector(session: Path) -> None:
+    code = f"""
+import sys
+from livemon.gradual import GradualView
+view = GradualView({str(session)!r})
+frame = view.snapshot(None, {MINUTE}, 60)
+assert frame.stages and view.all_findings() == ()
+print(*sorted(name for name in sys.modules if name.startswith("livemon.engine.detectors")))
+view.poll()
+print("livemon.engine.detectors.host_slow" in sys.modules)
+view.close()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["", "True"]
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir() or os.cpu_count() == 1, reason="no second thread to be seen")
+@pytest.mark.parametrize(("told", "left"), [({}, "None 1"), ({BLAS_THREADS: "1"}, "1 1")])
+def test_opening_starts_no_thread_of_numpys_and_leaves_the_environment(
+    session: Path, told: dict[str, str], left: str
+) -> None:
+    code = f"""
+import os
+from livemon.watch_screens import _open
+_open({str(session)!r}, None).close()
+print(os.environ.get({BLAS_THREADS!r}), len(os.listdir("/proc/self/task")))
+"""
+    environ = {key: value for key, value in os.environ.items() if key != BLAS_THREADS} | told
+    done = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == left
 
 
 def test_an_empty_session_has_nothing_to_judge(tmp_path: Path) -> None:
