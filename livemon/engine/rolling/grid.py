@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from livemon.engine.rolling.thread_rings import CLASSES, HIGH, LISTED, LOW, Block, Floats, Ints
+from livemon.engine.rolling.ring_memory import Floats
+from livemon.engine.rolling.thread_rings import CLASSES, HIGH, LISTED, LOW, Block
 from livemon.model.snapshot import Series
 
 Doubles = npt.NDArray[np.float64]
@@ -83,59 +84,99 @@ class Laid:
     has_ticks: npt.NDArray[np.bool_]
     """(columns,)."""
     ran: npt.NDArray[np.bool_]
-    """(threads,) whether it ran at all."""
+    """(threads,) whether it used any CPU time."""
 
 
-def lay_out(blocks: Sequence[Block], grid: Grid, indexes: npt.NDArray[np.int64], classes: int) -> Laid:
+PLAIN_THREADS = 4096
+"""Up to so many threads a column has a row for each of them; beyond only for those that ran."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """What all threads did in one bucket."""
+
+    blocks: tuple[Block, ...]
+    ticks: int
+    values: Floats
+    """(threads + 1, 2 + classes) lowest and highest CPU percent, CPU ns by class; the last row is of a thread that
+    did nothing."""
+    index: npt.NDArray[np.int32] | None
+    """The threads, ascending; ``None``: all from 0 on."""
+
+    def take(self, indexes: npt.NDArray[np.int64], out: Floats) -> None:
+        """What some threads did."""
+        last = len(self.values) - 1
+        if self.index is None:
+            np.take(self.values, indexes, axis=0, out=out, mode="clip")
+        elif last:
+            place = np.minimum(np.searchsorted(self.index, indexes), last - 1)
+            np.take(self.values, np.where(self.index[place] == indexes, place, last), axis=0, out=out, mode="clip")
+
+
+class Columns:
+    """The columns of the newest grid: while it scrolls only the newest buckets have to be made."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, Column] = {}
+        self._made_for = (0, 0)
+
+    def of(self, blocks: Sequence[Block], grid: Grid, classes: int) -> list[Column | None]:
+        """The columns of a grid, ``None`` where no tick was taken; ``blocks`` in order of time."""
+        known = self._known if self._made_for == (grid.bucket_ns, classes) else {}
+        kept, at = _placed(blocks, grid)
+        inside: dict[int, list[Block]] = {}
+        for block, column in zip(kept, at, strict=True):
+            inside.setdefault(column, []).append(block)
+        found: dict[int, Column] = {}
+        for column, several in inside.items():
+            bucket, mine = grid.first_bucket + column, tuple(several)
+            before = known.get(bucket)
+            # Blocks are equal only to themselves, and never change.
+            found[bucket] = before if before is not None and before.blocks == mine else self._make(mine, classes)
+        self._known, self._made_for = found, (grid.bucket_ns, classes)
+        return [found.get(grid.first_bucket + column) for column in range(grid.columns)]
+
+    def _make(self, blocks: tuple[Block, ...], classes: int) -> Column:
+        index = np.concatenate([block.index for block in blocks])
+        size = int(index.max()) + 1 if len(index) else 0
+        threads = None
+        if size > PLAIN_THREADS:
+            threads, index = np.unique(index, return_inverse=True)
+            size = len(threads)
+
+        def row(number: int) -> Floats:
+            return np.concatenate([block.row(number) for block in blocks])
+
+        ticks = sum(block.ticks for block in blocks)
+        listed = np.zeros(size + 1, np.float32)
+        low = np.full(size + 1, np.inf, np.float32)
+        made = np.zeros((2 + classes, size + 1), np.float32)
+        np.add.at(listed, index, row(LISTED))
+        np.minimum.at(low, index, row(LOW))
+        np.maximum.at(made[1], index, row(HIGH))
+        made[0] = np.where(listed < ticks, 0.0, low)
+        for k in range(classes):
+            np.add.at(made[2 + k], index, row(CLASSES + k))
+        return Column(blocks, ticks, np.ascontiguousarray(made.T), threads)
+
+
+def lay_out(columns: Sequence[Column | None], indexes: npt.NDArray[np.int64], classes: int) -> Laid:
     """Threads on a grid.
 
     Args:
-        blocks: In order of time.
-        grid: Where to.
-        indexes: Of the threads, (threads,) ascending: their rows.
+        columns: Of the grid.
+        indexes: Of the threads, (threads,): their rows.
         classes: How many core classes.
     """
-    rows, columns = len(indexes), grid.columns
-    cells = rows * columns
-    kept, at = _placed(blocks, grid)
-    ticks = np.bincount(at, [block.ticks for block in kept], columns)[:columns]
-    listed = np.zeros(cells)
-    low = np.full(cells, np.inf, np.float32)
-    high = np.zeros(cells, np.float32)
-    class_ns = np.zeros((classes, cells))
-    row, block_of, values = _entries(kept, indexes)
-    if len(row):
-        cell = row * columns + np.array(at)[block_of]
-        listed += np.bincount(cell, values[LISTED], cells)
-        np.minimum.at(low, cell, values[LOW])
-        np.maximum.at(high, cell, values[HIGH])
-        for k in range(classes):
-            class_ns[k] = np.bincount(cell, values[CLASSES + k], cells)
-    shape = (rows, columns)
-    listed = listed.reshape(shape)
-    lowest: Doubles = np.where(listed < ticks, 0.0, low.reshape(shape))
-    highest: Doubles = high.reshape(shape).astype(np.float64)
-    return Laid(lowest, highest, class_ns.reshape((classes, *shape)), ticks > 0, listed.sum(axis=1) > 0)
-
-
-def _entries(blocks: Sequence[Block], indexes: npt.NDArray[np.int64]) -> tuple[Ints, Ints, Floats]:
-    """What the blocks hold of some threads: (row, number of the block, (ROWS, entries))."""
-    counts = [len(block.index) for block in blocks]
-    if not sum(counts) or not len(indexes):
-        nothing = np.zeros(0, np.int64)
-        return nothing, nothing, np.zeros((0, 0), np.float32)
-    size = int(indexes[-1]) + 1
-    row_of = np.full(size + 1, -1, np.int64)
-    row_of[indexes] = np.arange(len(indexes))
-    row = row_of[np.minimum(np.concatenate([block.index for block in blocks]), size)]
-    block_of = np.repeat(np.arange(len(blocks)), counts)
-    wanted = np.flatnonzero(row >= 0)
-    if len(wanted) == len(row):
-        return row, block_of, np.concatenate([block.rows for block in blocks], axis=1)
-    ends = np.cumsum(counts)
-    parts = np.split(wanted, np.searchsorted(wanted, ends[:-1]))
-    rows = [block.rows[:, part - begin] for block, part, begin in zip(blocks, parts, ends - counts, strict=True)]
-    return row[wanted], block_of[wanted], np.concatenate(rows, axis=1)
+    made = np.zeros((len(columns), len(indexes), 2 + classes), np.float32)
+    for column, out in zip(columns, made, strict=True):
+        if column is not None:
+            column.take(indexes, out)
+    low, high, *class_ns = made.transpose(2, 1, 0).astype(np.float64)
+    has_ticks = np.array([column is not None and column.ticks > 0 for column in columns], np.bool_)
+    shape = (classes, len(indexes), len(columns))
+    ran: npt.NDArray[np.bool_] = np.logical_or.reduce(high > 0, axis=1)
+    return Laid(low, high, np.array(class_ns).reshape(shape), has_ticks, ran)
 
 
 def _placed(blocks: Sequence[Block], grid: Grid) -> tuple[list[Block], list[int]]:

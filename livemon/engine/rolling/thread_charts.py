@@ -12,9 +12,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from livemon.engine.rolling.grid import Doubles, Grid, Laid, lay_out
+from livemon.engine.rolling.grid import Column, Doubles, Grid, Laid, lay_out
 from livemon.engine.rolling.lazy import LazyLane, LazySeries, Texts, Values
-from livemon.engine.rolling.thread_rings import Block, ThreadRings
+from livemon.engine.rolling.thread_rings import ThreadRings
 from livemon.model.snapshot import Lane, Series
 
 FEW = 64
@@ -42,7 +42,7 @@ class Charts:
     """The charts of one frame.
 
     Args:
-        blocks: What the threads did, in order of time.
+        columns: What the threads did, bucket by bucket.
         grid: Of the charts.
         there: Indexes of the threads.
         rings: Where the blocks are from.
@@ -52,15 +52,16 @@ class Charts:
 
     def __init__(
         self,
-        blocks: Sequence[Block],
+        columns: Sequence[Column | None],
         grid: Grid,
         there: npt.NDArray[np.int64],
         rings: ThreadRings,
         watched: Watched | None,
         busiest: npt.NDArray[np.int64],
     ) -> None:
-        self._blocks, self._grid, self._there = blocks, grid, there
+        self._grid, self._there = grid, there
         self._names, self._is_exact = tuple(rings.class_names), rings.is_exact
+        self._columns = columns
         self._looked_at: set[int] = set()
         chosen = there
         if watched is not None and len(there) > FEW:
@@ -69,7 +70,7 @@ class Charts:
         self._layout = self._lay_out(chosen)
 
     def _lay_out(self, indexes: npt.NDArray[np.int64]) -> _Layout:
-        laid = lay_out(self._blocks, self._grid, indexes, len(self._names))
+        laid = lay_out(self._columns, indexes, len(self._names))
         return _Layout(laid, self._grid, indexes.tolist(), self._names, is_exact=self._is_exact)
 
     def of(self, index: int, born_ns: int, gone_ns: int) -> tuple[Series, Lane]:

@@ -64,12 +64,14 @@ def thread_detail(
 
 
 def _per_column(rings: ThreadRings, index: int, grid: Grid, at_ns: int) -> Doubles:
-    """The thread's sums per bucket, (ROWS, columns)."""
+    """The thread's sums per bucket, (ROWS, columns); no lowest and highest values."""
     out = np.zeros((ROWS, grid.columns))
     for block in rings.blocks(grid.start_ns, min(grid.end_ns, at_ns), grid.bucket_ns):
         column = grid.column(block.end_ns - 1)
         if 0 <= column < grid.columns:
-            out[:, column] += block.rows[:, block.index == index].sum(axis=1)
+            mine = np.flatnonzero(block.index == index)
+            if len(mine):
+                out[list(block.numbers), column] += block.held[:, mine].sum(axis=1)
     return out
 
 

@@ -17,10 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from livemon.engine.core_classes import CoreClasses
+from livemon.engine.rolling.ring_memory import Floats, RingMemory
 from livemon.engine.tick_deltas import TickDelta, TickDeltas, TickRun
 from livemon.model.samples import ThreadTick
 
-Floats = npt.NDArray[np.float32]
 Doubles = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
@@ -35,12 +35,12 @@ _SUMS = [row for row in range(ROWS) if row not in (LOW, HIGH)]
 SECOND = 1_000_000_000
 WIDTHS_NS: tuple[int, ...] = (0, SECOND, 10 * SECOND, 60 * SECOND, 600 * SECOND)
 """Width of a block at each level; 0: one tick."""
-BYTES: tuple[int, ...] = (16 << 20, 24 << 20, 8 << 20, 6 << 20, 4 << 20)
+BYTES: tuple[int, ...] = (10 << 20, 19 << 20, 7 << 20, 5 << 20, 3 << 20)
 """What each level may hold."""
 _NEARLY = 0.4
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Block:
     """A stretch of time."""
 
@@ -49,13 +49,52 @@ class Block:
     ticks: int
     index: npt.NDArray[np.int32]
     """(threads,) indexes of the threads that ran."""
-    rows: Floats
-    """(ROWS, threads)."""
+    held: Floats
+    """(held rows, threads)."""
+    numbers: tuple[int, ...] = tuple(range(ROWS))
+    """Which rows are held; the others are zero, or follow from those of a single tick."""
+
+    @property
+    def rows(self) -> Floats:
+        """(ROWS, threads), all of them."""
+        if len(self.numbers) == ROWS:
+            return self.held
+        rows: Floats = np.stack([self.row(number) for number in range(ROWS)])
+        return rows
+
+    def row(self, number: int) -> Floats:
+        """One row, (threads,)."""
+        if number in self.numbers:
+            held: Floats = self.held[self.numbers.index(number)]
+            return held
+        if self.ticks == 1 and number == LISTED:
+            return np.ones(len(self.index), np.float32)
+        if self.ticks == 1 and number in (LOW, HIGH):
+            percent: Floats = self.row(CPU) * percent_of(self.end_ns - self.start_ns)
+            return percent
+        return np.zeros(len(self.index), np.float32)
+
+    def packed(self, memory: RingMemory) -> Block:
+        """The same with only the rows that have to be held, in the memory of the rings."""
+        told: npt.NDArray[np.bool_] = np.logical_or.reduce(self.held != 0, axis=1)
+        if self.ticks == 1:
+            told[[LISTED, LOW, HIGH]] = False
+        numbers = np.flatnonzero(told)
+        held = memory.floats(len(numbers), len(self.index))
+        held[:] = self.held[numbers]
+        index = memory.numbers(len(self.index))
+        index[:] = self.index
+        return Block(self.start_ns, self.end_ns, self.ticks, index, held, tuple(numbers.tolist()))
 
     @property
     def nbytes(self) -> int:
         """Bytes held."""
-        return int(self.index.nbytes + self.rows.nbytes) + 200
+        return int(self.index.nbytes + self.held.nbytes) + 200
+
+
+def percent_of(dt_ns: int) -> np.float32:
+    """What CPU ns of a tick are multiplied by to be percent of one core; 0 for a tick of no length."""
+    return np.float32(100.0 / dt_ns if dt_ns else 0.0)
 
 
 class _Level:
@@ -63,6 +102,7 @@ class _Level:
 
     def __init__(self, width_ns: int, max_bytes: int) -> None:
         self.width_ns = width_ns
+        self._memory = RingMemory()
         self._max_bytes = max_bytes
         self._bytes = 0
         self.blocks: deque[Block] = deque()
@@ -74,7 +114,7 @@ class _Level:
         self._ticks = 0
 
     def add(self, block: Block) -> Block | None:
-        """Take a finer block; returns a block of this level if one is complete with it."""
+        """Take a finer block with all of its rows; returns one of this level if it is complete with it."""
         if not self.width_ns:
             self._keep(block)
             return block
@@ -102,9 +142,9 @@ class _Level:
                 self._sum = grown
             index = block.index
             low, high = self._sum[LOW, index], self._sum[HIGH, index]
-            self._sum[:, index] += block.rows
-            self._sum[LOW, index] = np.minimum(low, block.rows[LOW])
-            self._sum[HIGH, index] = np.maximum(high, block.rows[HIGH])
+            self._sum[:, index] += block.held
+            self._sum[LOW, index] = np.minimum(low, block.held[LOW])
+            self._sum[HIGH, index] = np.maximum(high, block.held[HIGH])
         return done
 
     def unfinished(self) -> Block | None:
@@ -115,6 +155,7 @@ class _Level:
         return Block(self._open[1], self._open_until_ns, self._ticks, index, self._sum[:, index])
 
     def _keep(self, block: Block) -> None:
+        block = block.packed(self._memory)
         self.blocks.append(block)
         self._bytes += block.nbytes
         while self._bytes > self._max_bytes and len(self.blocks) > 1:
@@ -199,7 +240,7 @@ class ThreadRings:
             if not dt_ns:
                 continue
             whole = stop - first == len(index)
-            mine, what = (numbers, rows) if whole else (numbers[first:stop].copy(), rows[:, first:stop].copy())
+            mine, what = (numbers, rows) if whole else (numbers[first:stop], rows[:, first:stop])
             block: Block | None = Block(arrival_ns - dt_ns, arrival_ns, 1, mine, what)
             for level in self._levels:
                 if block is None:
@@ -229,7 +270,7 @@ class ThreadRings:
         rows[DELAY] = delta.delay_ns
         rows[HOPS] = delta.hops
         rows[LISTED] = 1.0
-        to_percent = np.array([100.0 / dt_ns if dt_ns else 0.0 for dt_ns in run.dt_ns], np.float32)
+        to_percent = np.array([percent_of(dt_ns) for dt_ns in run.dt_ns])
         rows[LOW] = rows[HIGH] = rows[CPU] * np.repeat(to_percent, np.diff(run.edges))
         # A first tick has nothing before it: what it says of classes and counters does not count yet.
         counts = np.repeat(np.array(run.dt_ns) > 0, np.diff(run.edges))
@@ -312,6 +353,6 @@ class ThreadRings:
             index = np.concatenate([block.index for block in blocks])
             keep = index < threads
             for row in rows:
-                values = np.concatenate([block.rows[row] for block in blocks])
+                values = np.concatenate([block.row(row) for block in blocks])
                 out[row] = np.bincount(index[keep], values[keep], threads)
         return out, covered

@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from livemon.engine.core_classes import CoreClasses
-from livemon.engine.rolling.grid import Grid
+from livemon.engine.rolling.grid import Columns, Grid
 from livemon.engine.rolling.row_figures import NOW_ROWS, RECENT_NS, RECENT_ROWS, RowFigures
 from livemon.engine.rolling.thread_book import ThreadBook
 from livemon.engine.rolling.thread_charts import FEW, Charts, Watched
@@ -37,6 +37,7 @@ def thread_rows(
     units: int | None,
     only: int | None = None,
     watched: Watched | None = None,
+    columns: Columns | None = None,
 ) -> tuple[ThreadRow, ...]:
     """The rows of every thread that was there in the window.
 
@@ -50,6 +51,7 @@ def thread_rows(
         units: Units of work in the newest ``RECENT_NS`` (or window); ``None`` where there are no timing lines.
         only: Only this thread.
         watched: Whose charts are looked at; ``None``: nobody keeps track.
+        columns: Remembers the columns of the charts from frame to frame.
     """
     there = book.between(at_ns - span_ns, at_ns)
     if only is not None:
@@ -60,7 +62,8 @@ def thread_rows(
     now, now_ns = rings.sums(at_ns - SECOND, at_ns, book.size, NOW_ROWS)
     recent, recent_ns = rings.sums(at_ns - min(RECENT_NS, span_ns), at_ns, book.size, RECENT_ROWS)
     busiest = there[np.argsort(now[CPU, there])[-FEW:]]
-    charts = Charts(blocks, grid, there, rings, watched, busiest)
+    laid_out = (columns or Columns()).of(blocks, grid, len(rings.class_names))
+    charts = Charts(laid_out, grid, there, rings, watched, busiest)
     figures = RowFigures(rings, cores, now[:, there], now_ns, recent[:, there], recent_ns, units, there)
     infos = [book.infos[index] for index in there.tolist()]
     table = _Table(at_ns, infos, figures, charts, *book.lives(there))

@@ -13,7 +13,7 @@ import numpy as np
 from livemon.engine.classes import Classified, Classifier
 from livemon.engine.core_classes import CoreClasses
 from livemon.engine.rolling import stage_rows as stages
-from livemon.engine.rolling.grid import Doubles, Grid
+from livemon.engine.rolling.grid import Columns, Doubles, Grid
 from livemon.engine.rolling.row_figures import RECENT_NS
 from livemon.engine.rolling.stage_detail import stage_detail
 from livemon.engine.rolling.stage_rings import StageRing, StageRings
@@ -53,6 +53,7 @@ class RollingView:
         self.rings = ThreadRings(self.cores)
         self.book = ThreadBook()
         self._watched = Watched()
+        self._columns = Columns()
         self.log = StateLog(facts)
         self._references: tuple[object, stages.References] = (None, {})
 
@@ -148,7 +149,8 @@ class RollingView:
         """
         units = self.units(at_ns, min(RECENT_NS, span_ns))
         watched = self._watched if only is None else None
-        return thread_rows(self.book, rings or self.rings, self.cores, grid, at_ns, span_ns, units, only, watched)
+        held = rings or self.rings
+        return thread_rows(self.book, held, self.cores, grid, at_ns, span_ns, units, only, watched, self._columns)
 
     def thread_detail(
         self, index: int, grid: Grid, at_ns: int, span_ns: int, rings: ThreadRings | None, ticks: Samples
