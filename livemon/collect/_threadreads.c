@@ -44,7 +44,7 @@ struct row {
     int64_t index;
     int32_t schedstat_fd, stat_fd;
     int32_t last_cpu;
-    int16_t fields_after_cpu; /* of a stat line; negative: it has no such field */
+    int16_t fields_after_cpu; /* of a stat line; below 1: it has no such field */
     int16_t error; /* of the last read, when it failed */
     int32_t tid;
     int32_t is_known; /* whether the next holds anything */
@@ -85,7 +85,7 @@ static int parse_schedstat(const char *text, ssize_t length, struct row *to) {
 
 /* The last CPU of a `stat` line, counted from its end: the name is in front, and most of the line is not looked at. */
 static int32_t parse_last_cpu(const char *text, ssize_t length, int fields_after_cpu) {
-    if (fields_after_cpu < 0 || length < 1 || text[length - 1] != '\n') return UNKNOWN_CPU; /* torn */
+    if (fields_after_cpu < 1 || length < 1 || text[length - 1] != '\n') return UNKNOWN_CPU; /* torn */
     const char *end = text + length - 1, *begin = end;
     for (int field = 0;; field++) {
         while (begin > text && begin[-1] != ' ') begin--;

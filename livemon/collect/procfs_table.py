@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from livemon.collect.procfs import GONE, read_file
 from livemon.model.facts import Capability
-from livemon.parse.procfs import Stat, is_schedstat, last_cpu_of, parse_stat
+from livemon.parse.procfs import Stat, are_schedstats, is_schedstat, last_cpu_of, parse_stat
 
 if TYPE_CHECKING:
     from livemon.collect._threadreads import Readings
@@ -277,7 +277,7 @@ class PythonTable(ThreadTable):
                 unreadable[len(new)] = error.errno or errno.EIO
                 new.append(old[len(new)])
         changed = list(compress(range(len(new)), map(ne, new, old)))
-        if not all(map(is_schedstat, map(new.__getitem__, changed))):
+        if not are_schedstats([new[i] for i in changed]):
             for i in changed:
                 if not is_schedstat(new[i]):
                     unreadable[i], new[i] = errno.EBADMSG, old[i]

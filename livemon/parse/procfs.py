@@ -24,9 +24,12 @@ POLICIES = {
 }
 
 _NUMBER = rb"(?:0|[1-9][0-9]{0,17})"
-is_schedstat = re.compile(rb"%b %b %b\n" % (_NUMBER, _NUMBER, _NUMBER)).fullmatch
+_SCHEDSTAT = rb"%b %b %b\n" % (_NUMBER, _NUMBER, _NUMBER)
+is_schedstat = re.compile(_SCHEDSTAT).fullmatch
 """Whether bytes are a whole ``schedstat``: three plain numbers that fit into 63 bits (18 digits of ns are 31 years)."""
+_are_schedstats = re.compile(rb"%b(?:\|%b)*+" % (_SCHEDSTAT, _SCHEDSTAT)).fullmatch
 _CPU_DIGITS = 9
+_NEWLINE = ord("\n")
 
 # Numbers after the name in `stat`, counted from the state (index 0); see proc_pid_stat(5).
 _STATE, _PPID, _MINFLT, _MAJFLT, _UTIME, _STIME = 0, 1, 7, 9, 11, 12
@@ -100,12 +103,13 @@ def last_cpu_of(data: bytes, fields_after_cpu: int) -> int:
     >>> last_cpu_of(b"7 (a) S 1) R 1 17 3 0 0\n", 2)
     3
     """
-    parts = data[:-1].rsplit(b" ", fields_after_cpu + 1)
-    if fields_after_cpu < 0 or len(parts) != fields_after_cpu + 2 or not data.endswith(b"\n"):
+    parts = data.rsplit(b" ", fields_after_cpu + 1)
+    if fields_after_cpu < 1 or len(parts) != fields_after_cpu + 2 or data[-1] != _NEWLINE:
         return -1
     cpu = parts[1]
-    is_behind_name = 0 <= data.rfind(b")") < len(parts[0])
-    return int(cpu) if is_behind_name and cpu.isdigit() and len(cpu) <= _CPU_DIGITS else -1
+    if not 0 <= data.rfind(b")") < len(parts[0]):
+        return -1  # that is in the name
+    return int(cpu) if cpu.isdigit() and len(cpu) <= _CPU_DIGITS else -1
 
 
 def slow_fields(data: bytes) -> tuple[bytes, ...]:
@@ -119,6 +123,12 @@ def slow_fields(data: bytes) -> tuple[bytes, ...]:
     if closing < 0 or len(rest) <= _NICE:
         raise ValueError("not a stat line")
     return data[data.find(b"(") : closing], rest[_NICE], *rest[_RT_PRIORITY : _POLICY + 1]
+
+
+def are_schedstats(several: list[bytes]) -> bool:
+    """``is_schedstat`` of each, in half the time."""
+    joined = b"|".join(several)
+    return not several or (joined.count(b"|") == len(several) - 1 and _are_schedstats(joined) is not None)
 
 
 def parse_schedstat(data: bytes) -> tuple[int, int, int]:

@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from livemon.parse.procfs import (
+    are_schedstats,
     format_cpu_list,
+    is_schedstat,
     last_cpu_of,
     parse_cgroups,
     parse_cpu_list,
@@ -109,6 +111,17 @@ def test_schedstat() -> None:
 def test_what_no_kernel_prints_is_no_schedstat(data: bytes) -> None:
     with pytest.raises(ValueError, match="not a schedstat"):
         parse_schedstat(data)
+    assert not are_schedstats([data])
+    assert not are_schedstats([b"1 2 3\n", data, b"4 5 6\n"])
+
+
+@given(
+    st.lists(
+        st.sampled_from([b"1 2 3\n", b"0 70 9\n", b"", b"1 2 3\n|1 2 3\n", b"|", b"1 2 ", b"3\n", b"1 2 3\n1 2 3\n"])
+    )
+)
+def test_several_schedstats_are_judged_as_each_is(several: list[bytes]) -> None:
+    assert are_schedstats(several) == all(map(is_schedstat, several))
 
 
 @given(st.sets(st.integers(0, 300)))
