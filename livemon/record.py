@@ -154,21 +154,23 @@ def run(recorder: Recorder, control: Control, signals: Signals, config: Recordin
     watched: tuple[int, ...] = ()
     trouble = ""
     unwatched_ns: int | None = None
+    now_ns = clock.monotonic_ns
     end_ns = None if config.duration_s is None else clock.monotonic_ns() + round(config.duration_s * 1e9)
     reason = ""
     try:
         while not reason:
+            # What is seldom so is asked for by its flag: after each wait, calls are dear (see ``Recorder.step``).
             recorder.step()
             if recorder.trouble != trouble:
                 trouble = recorder.trouble
                 # A session that can't be written can't tell the viewers either.
                 _answer({"trouble": trouble})
-            wanted = recorder.waitable_fds
-            if wanted != watched:
+            if recorder.waitable_fds != watched:
+                wanted = recorder.waitable_fds
                 _watch_pipes(poller, set(watched), set(wanted))
                 watched = wanted
-            wait_ms = recorder.wait_ns(clock.monotonic_ns()) / 1e6
-            for fd, _ in poller.poll(wait_ms):
+            left_ns = recorder.due_ns - now_ns()
+            for fd, _ in poller.poll(left_ns / 1e6 if left_ns > 0 else 0):
                 if fd == signals.fd:
                     signals.drain()
                 elif fd == control.fd:
@@ -176,10 +178,11 @@ def run(recorder: Recorder, control: Control, signals: Signals, config: Recordin
                     if control.is_closed:
                         poller.unregister(fd)
                         unwatched_ns = _unwatched_until(recorder, config, clock)
-            for _ in range(signals.marks):
+            while signals.marks:
                 signals.marks -= 1
                 recorder.mark("SIGUSR1", "signal")
-            reason = _reason_to_stop(recorder, unwatched_ns, signals, end_ns, clock)
+            if recorder.end_reason or signals.stop is not None or end_ns is not None or unwatched_ns is not None:
+                reason = _reason_to_stop(recorder, unwatched_ns, signals, end_ns, clock)
     finally:
         recorder.close(reason or "failed")
 

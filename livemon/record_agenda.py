@@ -42,14 +42,15 @@ class Agenda:
         pacer.take(now_ns)
         return True
 
-    def wait_ns(self, now_ns: int, *, has_ticks: bool, has_logs: bool) -> int:
-        """Time until something is due that is worth waking up for; the rest goes along with it."""
-        due_ns = self.ticks.due_ns if has_ticks else self.seconds.due_ns
-        if self.ticks.interval_ns > SECOND_NS:
-            due_ns = min(due_ns, self.seconds.due_ns)
-        if has_logs:
-            due_ns = min(due_ns, self.logs.due_ns)
-        return max(due_ns - now_ns, 0)
+    def due_ns(self, *, has_ticks: bool, has_logs: bool) -> int:
+        """When something is due that is worth waking up for; the rest goes along with it."""
+        ticks = self.ticks
+        due_ns = ticks.due_ns if has_ticks else self.seconds.due_ns
+        if ticks.interval_ns > SECOND_NS and self.seconds.due_ns < due_ns:
+            due_ns = self.seconds.due_ns
+        if has_logs and self.logs.due_ns < due_ns:
+            due_ns = self.logs.due_ns
+        return due_ns
 
     def change_interval(self, interval_ns: int, now_ns: int) -> None:
         """Go on with another interval between ticks from now."""

@@ -12,7 +12,7 @@ from livemon.model.clock import Clock, WallMapping
 from livemon.model.expressions import bytes_expression
 from livemon.model.samples import UNKNOWN, LogCount, LogStream, Lost, Mark, Note, Sample, TimingRecord
 from livemon.parse.options import ParseOptions
-from livemon.parse.placing import place
+from livemon.parse.placing import place_all
 from livemon.parse.record import ParsedRecord
 from livemon.parse.stream import TimingStream
 
@@ -111,6 +111,8 @@ class LogReader:
         start_ns = self._clock.monotonic_ns()
         events = self.logs.poll(start_ns, self._budget_bytes)
         out: list[Sample] = []
+        if not events:
+            return out
         read = self._take(events, out)
         if read >= LEAST_BYTES // 4:
             spent = (self._clock.monotonic_ns() - start_ns) / read
@@ -190,17 +192,20 @@ class LogReader:
                 )
         parser = stream.parsers.get(chunk.generation) or self._parser(stream, chunk.generation, chunk.offset)
         parser.calendar.reference_ns = self._clock.wall_ns()
-        out += [self._place(record, arrival_ns, index, stream) for record in parser.feed(chunk.data)]
+        records = parser.feed(chunk.data)
+        if records:
+            out += self._place(records, arrival_ns, index, stream)
         if self._marks:
             self._find_marks(stream, chunk, arrival_ns, out)
 
-    def _place(self, record: ParsedRecord, arrival_ns: int, index: int, stream: _Stream) -> TimingRecord:
-        placed = place(record, arrival_ns=arrival_ns, wall=self._wall, stream=index, session_clock="monotonic")
-        if placed.time_from == "line":
-            stream.lag_ns = max(arrival_ns - placed.t_ns, 0)
-        if not stream.has_text:
-            placed = _without_offset(placed)
-        return placed
+    def _place(
+        self, records: Sequence[ParsedRecord], arrival_ns: int, index: int, stream: _Stream
+    ) -> list[TimingRecord]:
+        placed = place_all(records, arrival_ns=arrival_ns, wall=self._wall, stream=index, session_clock="monotonic")
+        for record in placed:
+            if record.time_from == "line":
+                stream.lag_ns = max(arrival_ns - record.t_ns, 0)
+        return placed if stream.has_text else [_without_offset(record) for record in placed]
 
     def _skip(self, index: int, stream: _Stream, skip: Skipped, out: list[Sample]) -> None:
         parser = stream.parsers.pop(skip.generation, None)
@@ -233,7 +238,7 @@ class LogReader:
         if parser is None:
             return
         arrival_ns = self._clock.monotonic_ns()
-        out.extend([self._place(record, arrival_ns, index, stream) for record in parser.finish()])
+        out.extend(self._place(parser.finish(), arrival_ns, index, stream))
         self._add_past(stream, parser)
         if parser.stats.unterminated:
             stream.unterminated += parser.stats.unterminated

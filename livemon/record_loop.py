@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import resource
-import sys
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
@@ -13,16 +10,16 @@ from livemon import __version__
 from livemon.collect.budget import Budget
 from livemon.collect.capabilities import probe
 from livemon.collect.environment import environment, host_name
+from livemon.collect.own_memory import OwnMemory
 from livemon.collect.pressure import PressureSampler
 from livemon.collect.processes import describe, find_by_name
-from livemon.collect.procfs import read_file
 from livemon.collect.threads import SamplingOptions, ThreadSampler, open_sampler
 from livemon.collect.topology import read_topology
 from livemon.model.clock import Clock, WallMapping
 from livemon.model.errors import TargetError
 from livemon.model.facts import Capability, SessionFacts, Target
 from livemon.model.samples import Lost, Mark, Note, Sample, SelfSample, TargetEvent
-from livemon.record_agenda import Agenda
+from livemon.record_agenda import SLACK_NS, Agenda
 from livemon.record_clock import ClockWatch
 from livemon.record_logs import LogReader
 from livemon.recording_config import RecordingConfig
@@ -99,8 +96,14 @@ class Recorder:
         self._budget = Budget(
             max_cpu_percent=config.max_cpu_percent, interval_ns=config.interval_ns, counters=self._has_counters
         )
+        self._memory = OwnMemory()
         self._degraded = ""
         self._has_maintenance = False
+        self._has_many_lines = False
+        self._has_changes = True
+        """Whether anything came or went with the last tick: the end does not come without."""
+        self.trouble = ""
+        """Why the session can't be written at the moment; empty when it can."""
         self._lost_ticks = 0
         self._logs_cpu_ns = 0
         """CPU time that reading logs and writing their records took."""
@@ -111,6 +114,10 @@ class Recorder:
         """Why there is nothing more to record; empty while there is."""
         self._agenda = Agenda(config.interval_ns, self._begin(), is_watched=config.has_screen)
         self._ticks = self._agenda.ticks
+        self.waitable_fds = self._logs.logs.waitable_fds
+        """Pipes whose readiness means new lines."""
+        self.due_ns = 0
+        """When the next step is due, on the session clock; 0: at once, old lines are being caught up with."""
 
     def _begin(self) -> int:
         """Open and read everything once; returns the time from which on there are ticks.
@@ -173,11 +180,6 @@ class Recorder:
         return targets, sampler
 
     @property
-    def trouble(self) -> str:
-        """Why the session can't be written at the moment; empty when it can."""
-        return self._writer.problem or ""
-
-    @property
     def loss(self) -> str:
         """After the end: what could not be written for good, and why; empty if all was."""
         lost = self._writer.lost_samples
@@ -188,49 +190,56 @@ class Recorder:
         """After the end: what became of a session whose file was removed meanwhile."""
         return self._writer.rescue
 
-    @property
-    def waitable_fds(self) -> tuple[int, ...]:
-        """Pipes whose readiness means new lines."""
-        return self._logs.logs.waitable_fds
-
-    def wait_ns(self, now_ns: int) -> int:
-        """Time to the next thing that is due; 0 when something is, or while old lines are being caught up with."""
-        logs = self._logs.logs
-        if logs.is_catching_up:
-            return 0
-        return self._agenda.wait_ns(now_ns, has_ticks=self._sampler is not None, has_logs=logs.has_anything_to_come)
-
     def step(self) -> None:
-        """Do what is due, then write it in one piece."""
+        """Do what is due, then write it in one piece.
+
+        By then the caches have gone to others: what need not be called is not called.
+        """
         now_ns = self._clock.monotonic_ns()
-        agenda = self._agenda
-        if self._sampler is not None and now_ns >= self._ticks.due_ns:
-            self._tick(self._sampler, now_ns)
+        agenda, sampler, logs, batch = self._agenda, self._sampler, self._logs.logs, self._batch
+        soon_ns = now_ns + SLACK_NS
+        if sampler is not None and now_ns >= self._ticks.due_ns:
+            self._tick(sampler, now_ns)
         if self._child_status is not None:
             self._tell_child_end()
-        logs = self._logs.logs
         has_old_lines = logs.is_catching_up
-        lines: list[Sample] = []
-        if agenda.take(agenda.logs, now_ns) or has_old_lines or logs.waitable_fds:
-            before_ns = time.thread_time_ns()
-            lines = self._logs.poll()
-            self._logs_cpu_ns += time.thread_time_ns() - before_ns
-        if agenda.take(agenda.marks, now_ns):
-            self._batch += self._writer.take_marks()
-        is_second = agenda.take(agenda.seconds, now_ns)
+        is_for_logs = soon_ns >= agenda.logs.due_ns and agenda.take(agenda.logs, now_ns)
+        lines = self._read_logs() if is_for_logs or has_old_lines or self.waitable_fds else []
+        is_second = soon_ns >= agenda.seconds.due_ns and agenda.take(agenda.seconds, now_ns)
         if is_second:
             self._every_second()
-        if len(lines) < MANY_LINES:
-            self._batch += lines
-            self._write()
-        else:
+        if self._has_many_lines:
             self._write()
             before_ns = time.thread_time_ns()
             self._writer.append(lines)
             self._logs_cpu_ns += time.thread_time_ns() - before_ns
+        elif lines or batch:
+            batch += lines
+            self._write()
         if (is_second or self._has_maintenance) and not has_old_lines:
             self._has_maintenance = self._writer.maintain()
-        self._look_for_end(now_ns)
+        if soon_ns >= agenda.marks.due_ns and agenda.take(agenda.marks, now_ns):
+            # After writing: what SQLite needs is in the caches then. They carry their own time.
+            self._batch += self._writer.take_marks()
+        if self._has_changes or is_second:
+            self._look_for_end(now_ns)
+        if logs.has_pipes:
+            self.waitable_fds = logs.waitable_fds
+        has_logs = logs.has_files or logs.has_anything_to_come
+        self.trouble = self._writer.problem or ""
+        self.due_ns = 0
+        if not logs.is_catching_up:
+            self.due_ns = agenda.due_ns(has_ticks=self._sampler is not None, has_logs=has_logs)
+
+    def _read_logs(self) -> list[Sample]:
+        """What is new in the logs; its cost is taken only where there is much of it."""
+        has_many = self._has_many_lines
+        before_ns = time.thread_time_ns() if has_many else 0
+        lines = self._logs.poll()
+        if has_many:
+            self._logs_cpu_ns += time.thread_time_ns() - before_ns
+        self._has_many_lines = len(lines) >= MANY_LINES
+        return lines
 
     def take_messages(self, messages: Sequence[dict[str, Any]]) -> None:
         """What the caller tells: ``{"exited": status}`` of the command that it started."""
@@ -264,7 +273,9 @@ class Recorder:
         self._batch.append(self._about_self())
         self._write()
         self._pressure.close()
+        self._memory.close()
         self._writer.close(reason)
+        self.trouble = self._writer.problem or ""
 
     def _write(self) -> None:
         if self._batch:
@@ -281,7 +292,9 @@ class Recorder:
             self._batch.append(Lost(now_ns, "threads", missed, "ticks", reason, start_ns=start_ns, end_ns=now_ns))
         else:
             self._lost_ticks += missed
-        self._batch += self._seen(sampler.sample(now_ns, late_ns=late_ns))
+        samples = sampler.sample(now_ns, late_ns=late_ns)
+        self._has_changes = len(samples) > 1 or self._gone_ns is not None
+        self._batch += self._seen(samples) if self._has_changes else samples
 
     def _seen(self, samples: list[Sample]) -> list[Sample]:
         """Take note of processes that came and went.
@@ -346,7 +359,7 @@ class Recorder:
         return SelfSample(
             arrival_ns=self._clock.monotonic_ns(),
             cpu_ns=time.process_time_ns(),
-            rss_bytes=resident_bytes(),
+            rss_bytes=self._memory.resident_bytes(),
             ticks=self._ticks.ticks,
             late_ticks=self._ticks.late_ticks,
             interval_ns=self._ticks.interval_ns,
@@ -375,19 +388,7 @@ class Recorder:
 
     def _summary_notes(self) -> list[Sample]:
         """What the person must know who finds nothing in the session."""
-        if not self._config.logs:
-            return []
-        now_ns = self._clock.monotonic_ns()
-        return self._logs.nothing_read(now_ns)
-
-
-def resident_bytes() -> int:
-    """Memory of this process; the peak where the system gives only that."""
-    try:
-        return int(read_file("/proc/self/statm").split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except OSError:
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return peak if sys.platform == "darwin" else peak * 1024
+        return self._logs.nothing_read(self._clock.monotonic_ns()) if self._config.logs else []
 
 
 def _metrics(config: RecordingConfig) -> MetricsEndpoints | None:

@@ -41,10 +41,14 @@ class LogSet:
     def __init__(self, requests: Sequence[LogRequest]) -> None:
         self._tails: list[Tail | PipeTail] = []
         self._pipes: list[PipeTail] = []
+        self.has_pipes = False
+        """Whether anything followed is a pipe: only then is there anything to wait for."""
         self.is_catching_up = False
         """Whether the last look left lines that are to be read at full speed: old ones of files, any of pipes."""
         self._opened: list[tuple[int, LogEvent]] = []
         self._globs = [request for request in requests if request.fd is None and is_glob(request.path)]
+        self.has_files = bool(self._globs)
+        """Whether anything followed is a file, now or later: further bytes are always possible then."""
         self._unmatched = {request.path: None for request in self._globs}
         """Patterns that matched nothing so far."""
         self._paths: set[str] = set()
@@ -66,9 +70,7 @@ class LogSet:
     @property
     def has_anything_to_come(self) -> bool:
         """Whether further bytes are possible: false when all there was are pipes that ended."""
-        if self._globs or len(self._pipes) < len(self._tails):
-            return True
-        return any(pipe.is_open for pipe in self._pipes)
+        return self.has_files or any(pipe.is_open for pipe in self._pipes)
 
     @property
     def backlog_bytes(self) -> int:
@@ -98,8 +100,10 @@ class LogSet:
         events, self._opened = self._opened, []
         is_catching_up = False
         for stream, tail in enumerate(self._tails):
-            for event in tail.poll(now_ns, max_bytes):
-                events.append((stream, event))
+            new = tail.poll(now_ns, max_bytes)
+            if new:
+                for event in new:
+                    events.append((stream, event))
                 is_catching_up = is_catching_up or tail.is_catching_up
         self.is_catching_up = is_catching_up
         return events
@@ -113,6 +117,9 @@ class LogSet:
         self._tails.append(tail)
         if isinstance(tail, PipeTail):
             self._pipes.append(tail)
+            self.has_pipes = True
+        else:
+            self.has_files = True
 
     def _add_open(self, request: LogRequest, fd: int) -> None:
         if stat.S_ISREG(os.fstat(fd).st_mode):

@@ -29,7 +29,7 @@ from livemon.collect.tail_file import ContentReplacedError, Fingerprint, Followe
 
 LINGER_NS = 60_000_000_000
 """How long an old file is read on after its last byte."""
-PATH_CHECK_NS = 300_000_000
+PATH_CHECK_NS = 1_000_000_000
 """A file that grows is taken for the one that its path leads to for so long; one that does not is looked up."""
 MAX_BACKLOG_BYTES = 4 << 20
 """Further behind than this, a tail goes to the end and says what it left out."""

@@ -19,6 +19,8 @@ HEAD_BYTES = 512
 OVERLAP_BYTES = 256
 SAMPLE_BYTES = 64
 MAX_SAMPLES = 256
+FEW_BYTES = 4096
+"""What a log that grows slowly has grown by between two looks, at most."""
 COUNT_BLOCK_BYTES = 1 << 20
 COUNT_LIMIT_BYTES = 128 << 20
 """Above this the lines of a skipped stretch are not counted."""
@@ -77,6 +79,10 @@ class FollowedFile:
         status = os.fstat(fd)
         self.identity: Identity = (status.st_dev, status.st_ino)
         self.position = position
+        self.backlog_bytes = 0
+        """How much of the file lies after the position, at the last look."""
+        self._has_grown = False
+        """Whether the last look found new bytes: then the next one reads before it asks."""
         self._seen = (-1, -1)
         self._head = b""
         self._before = b""
@@ -90,18 +96,9 @@ class FollowedFile:
         start = max(position - OVERLAP_BYTES, 0)
         self._before = os.pread(self.fd, position - start, start)
         self._samples.clear()
-        self._remember()
-
-    def _remember(self) -> None:
         if self._before:
-            self._samples.append((self.position, self._before[-SAMPLE_BYTES:]))
-            if len(self._samples) > MAX_SAMPLES:
-                del self._samples[:-1:2]
-
-    @property
-    def backlog_bytes(self) -> int:
-        """How much of the file lies after the position, at the last look."""
-        return max(self._seen[0] - self.position, 0)
+            self._samples.append((position, self._before[-SAMPLE_BYTES:]))
+        self.backlog_bytes = max(self._seen[0] - position, 0)
 
     def links(self) -> int:
         """Names the file still has; 0 when it was deleted."""
@@ -113,20 +110,30 @@ class FollowedFile:
         Raises:
             ContentReplacedError: the file no longer has the content that was read.
         """
-        status = os.fstat(self.fd)
-        size = status.st_size
-        seen = (size, status.st_mtime_ns)
-        if seen == self._seen and size == self.position:
-            return b""
-        self._seen = seen
-        if size < self.position:
-            self._raise_shrunk(size)
-        if not self.position:
-            self._pass_hole(status)
         position, known, head = self.position, self._before, self._head
         before = len(known)
-        new = size - position
-        data = os.pread(self.fd, before + (new if new < limit else limit), position - before)
+        data, size = b"", 0
+        if self._has_grown and position and limit >= FEW_BYTES:
+            # A log that grows will most likely have grown: then its size need not be asked for first.
+            data = os.pread(self.fd, before + FEW_BYTES, position - before)
+            size = position - before + len(data)
+            self._seen = (size, -1)
+        if not before < len(data) < before + FEW_BYTES:
+            status = os.fstat(self.fd)
+            size = status.st_size
+            seen = (size, status.st_mtime_ns)
+            self._has_grown = False
+            if seen == self._seen and size == position:
+                return b""
+            self._seen = seen
+            if size < position:
+                self._raise_shrunk(size)
+            if not position:
+                self._pass_hole(status)
+                position, known, head = self.position, self._before, self._head
+                before = len(known)
+            new = size - position
+            data = os.pread(self.fd, before + (new if new < limit else limit), position - before)
         is_same = data.startswith(known) and (position <= before or os.pread(self.fd, len(head), 0) == head)
         if not is_same:
             if len(data) < before:
@@ -136,9 +143,14 @@ class FollowedFile:
         if fresh:
             if len(head) < HEAD_BYTES and len(head) == position:
                 self._head = (head + fresh)[:HEAD_BYTES]
-            self.position = position + len(fresh)
+            self.position = position = position + len(fresh)
             self._before = data[-OVERLAP_BYTES:]
-            self._remember()
+            self._has_grown = True
+            samples = self._samples
+            samples.append((position, data[-SAMPLE_BYTES:]))
+            if len(samples) > MAX_SAMPLES:
+                del samples[:-1:2]
+        self.backlog_bytes = size - position if size > position else 0
         return fresh
 
     def _raise_shrunk(self, size: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, Literal
 
 from livemon.model.clock import WallMapping
@@ -12,6 +13,33 @@ from livemon.parse.record import ParsedRecord
 _Unfrozen: Final = unfrozen(TimingRecord)
 FUTURE_NS: Final = 2_000_000_000
 """A line can't be from later than this after it was read; such a stamp is another clock's (or a wrong zone)."""
+
+
+def place_all(
+    records: Sequence[ParsedRecord],
+    *,
+    arrival_ns: int,
+    wall: WallMapping,
+    stream: int,
+    session_clock: Literal["monotonic", "unix"],
+) -> list[TimingRecord]:
+    """Put records on the session clock that were read together; see ``place``.
+
+    A followed log gives a line or two a look: those without a stamp need nothing but their fields.
+    """
+    out = []
+    for record in records:
+        line, offset, length, t_ns, _, source, unit, label, pid, tid, stages, fields, _ = record
+        if t_ns is not None:
+            out.append(place(record, arrival_ns=arrival_ns, wall=wall, stream=stream, session_clock=session_clock))
+            continue
+        placed: TimingRecord = _Unfrozen(
+            arrival_ns, arrival_ns, "arrival", source, unit, label, stages, fields, pid, tid, None,
+            stream, offset, length, line,
+        )  # fmt: skip
+        placed.__class__ = TimingRecord
+        out.append(placed)
+    return out
 
 
 def place(

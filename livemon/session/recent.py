@@ -20,12 +20,13 @@ from __future__ import annotations
 
 import contextlib
 import json
+import json.encoder
 import os
 import struct
 import sys
 import zlib
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -49,7 +50,22 @@ _ITEM_BYTES = 8
 _timing_fields = attrgetter(*TimingRecord.__slots__)
 _stage_at = TimingRecord.__slots__.index("stages")
 _fields_at = TimingRecord.__slots__.index("fields")
-_to_json = json.JSONEncoder(check_circular=False, separators=(",", ":")).encode
+
+
+def _text_encoder() -> Callable[[object], str]:
+    """JSON of plain values; where there is CPython's own encoder it is made once, not for each text."""
+    plain = json.JSONEncoder(check_circular=False, separators=(",", ":"))
+    make: Any = getattr(json.encoder, "c_make_encoder", None)
+    text = json.encoder.encode_basestring_ascii
+    try:
+        parts = make(None, plain.default, text, None, ":", ",", False, False, True)
+        "".join(parts([0], 0))
+    except TypeError:
+        return plain.encode
+    return lambda value: "".join(parts(value, 0))
+
+
+_to_json = _text_encoder()
 
 
 def recent_path(path: Path) -> Path:
@@ -62,8 +78,14 @@ def dump_record(session: int, number: int, samples: Samples) -> bytes | None:
     rows: list[tuple[Any, ...]] = []
     columns: list[Any] = []
     expected = 0
+    start_ns = end_ns = samples[0].arrival_ns
     for sample in samples:
         kind = type(sample)
+        at_ns = sample.arrival_ns
+        if at_ns < start_ns:
+            start_ns = at_ns
+        elif at_ns > end_ns:
+            end_ns = at_ns
         if kind is TimingRecord:
             rows.append(_timing_fields(sample))
             continue
@@ -76,14 +98,13 @@ def dump_record(session: int, number: int, samples: Samples) -> bytes | None:
         for column in mine:
             if len(column) != count:
                 return None
-        rows.append((tick.arrival_ns, tick.late_ns, tick.is_keyframe, count, classes))
+        rows.append((at_ns, tick.late_ns, tick.is_keyframe, count, classes))
         columns += mine
         expected += count * len(mine)
     try:
         text = _to_json(rows).encode("ascii")
         packed = b"".join(map(_swapped, columns) if _IS_BIG_ENDIAN else columns)
-        arrivals = [row[0] for row in rows]
-        head = _BODY.pack(session, number, min(arrivals), max(arrivals), len(rows), len(text))
+        head = _BODY.pack(session, number, start_ns, end_ns, len(rows), len(text))
     except (TypeError, ValueError, struct.error):
         return None
     if len(packed) != expected * _ITEM_BYTES:

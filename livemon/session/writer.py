@@ -59,6 +59,8 @@ _OVERDUE_NS = 30_000_000_000
 _INSERT = f"INSERT INTO block ({BLOCK_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?)"
 _MOST_HELD_SAMPLES = 64
 """An append of more goes into the database at once: columns pay then."""
+_SIZE_EVERY = 5
+"""Calls of ``maintain`` after which the size is looked up again: three questions to SQLite."""
 _CLOSING_NS = 200_000_000
 """So long may merging what is left hold up the end; unmerged rows are as good, only bigger."""
 _NO_SPACE = ("full", "disk I/O error")
@@ -125,13 +127,15 @@ class SessionWriter:
         self._held_since_ns = 0
         self._whereabouts = Whereabouts(self.path, rescue_folder)
         self._maintenance = Maintenance(self._db, self.path, max_bytes, None if is_bulk else Reserve(self.path))
+        self._size_bytes = self._maintenance.size_bytes()
+        self._size_age = 0
         self._maintained_ns: int | None = None
         self._syncer = None if is_bulk or not self._has_wal else Syncer(self.path, is_durable=is_durable)
 
     @property
     def size_bytes(self) -> int:
-        """Bytes of the session on disk, its log included."""
-        return self._maintenance.size_bytes() + (self._recent.size_bytes if self._recent is not None else 0)
+        """Bytes of the session on disk, its log included, as they were some seconds ago at most."""
+        return self._size_bytes
 
     def append(self, samples: Samples) -> None:
         """Write samples in one piece; see the module on what happens when that fails.
@@ -140,8 +144,24 @@ class SessionWriter:
             TypeError: Something in ``samples`` is not a sample.
             ValueError: The columns of a tick differ in length.
         """
-        if not self._queue and (not samples or self._put_recent(samples)):
-            return
+        if not self._queue:
+            if not samples:
+                return
+            recent, held = self._recent, self._held
+            now_ns = samples[-1].arrival_ns
+            if not held:
+                self._held_since_ns = now_ns
+            if (
+                recent is not None
+                and 0 <= now_ns - self._held_since_ns < RECENT_NS
+                and len(samples) <= _MOST_HELD_SAMPLES
+                and self._state_ns is not None
+                and not self._notes
+                and recent.put(self._next_id, samples)
+            ):
+                held.append(list(samples))
+                self._next_id += 1
+                return
         batch = list(samples)
         if batch and self._notes:
             batch = [Note(batch[0].arrival_ns, n.severity, n.text, n.remedy) for n in self._notes] + batch
@@ -158,22 +178,6 @@ class SessionWriter:
             self._cope(now_ns)
         elif now_ns >= self._retry_at_ns:
             self._retry(now_ns)
-
-    def _put_recent(self, samples: Samples) -> bool:
-        """Write an append beside the database; false if it is to go into it, with those held so far."""
-        recent, held = self._recent, self._held
-        now_ns = samples[-1].arrival_ns
-        if recent is None or self._notes or len(samples) > _MOST_HELD_SAMPLES or self._state_ns is None:
-            return False
-        if not held:
-            self._held_since_ns = now_ns
-        elif not 0 <= now_ns - self._held_since_ns < RECENT_NS:
-            return False
-        if not recent.put(self._next_id, samples):
-            return False
-        held.append(list(samples))
-        self._next_id += 1
-        return True
 
     def _write(self, samples: list[Sample] | None) -> bool:
         """Make one row of the appends that are held and a new one; ``None``: of the former alone."""
@@ -301,6 +305,10 @@ class SessionWriter:
         self._maintained_ns = None
         if (note := self._whereabouts.look()) is not None:
             self._notes.append(note)
+        self._size_age += 1
+        if self._size_age >= _SIZE_EVERY:
+            self._size_age = 0
+            self._size_bytes = self._maintenance.size_bytes()
         return self._maintenance.step()
 
     def take_marks(self) -> list[Mark]:
