@@ -8,10 +8,11 @@ Counters show where time ran and at what rate, not why a scheduler chose it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from statistics import median
 
-from livemon.engine.machine_pressure import Rates
+from livemon.engine.pressure_words import speed_words, stall_words
+from livemon.engine.scene import Scene
 from livemon.engine.thread_figures import Witness, newly_busy
 from livemon.engine.thread_work import CPU, INS
 from livemon.model.criteria import Causes
@@ -42,33 +43,6 @@ _EXPLAINS = 0.1
 """CPU time that grew by less than this part of what the units lost is not where the time went."""
 _EXPLAINS_MUCH = 1 / 3
 """CPU time that grew by this part of it is where the time went, though most threads took no more."""
-
-
-@dataclass(frozen=True, slots=True)
-class Scene:
-    """Everything that is known about an episode."""
-
-    witnesses: list[Witness]
-    slowdown: float | None
-    seconds: tuple[float, float]
-    """Length of the episode and of its reference."""
-    cpu_stage: tuple[float, float] | None
-    """CPU ms per unit as the lines state it: (during, reference) of a typical unit."""
-    device_ms: tuple[str, float, float] | None
-    """Device stage: (name, during, reference) medians."""
-    completion_ms: tuple[str, float, float] | None
-    pressure: tuple[Rates | None, Rates | None]
-    """Machine rates (during, reference)."""
-    tells_placement: bool
-    is_estimated: bool
-    """Placement comes from the last CPU."""
-    has_threads: bool
-    is_cold: bool = False
-    """No healthy state was known when it began."""
-    is_early: bool = False
-    """It has just begun: threads that wait for a CPU have not told it yet."""
-    lost_ms: float | None = None
-    """What a slow unit took longer than usual, on average."""
 
 
 def _cause(
@@ -201,6 +175,13 @@ class CauseBench:
         return _cause("placement", verdict, evidence, during, reference, tuple(w.name for w in shown))
 
     def _cycle_rate(self) -> Cause:
+        """Where it is not ruled out, frequency and heat are told beside it: they decide nothing."""
+        found = self._counted_rate()
+        if found.verdict == "ruled_out":
+            return found
+        return replace(found, evidence=found.evidence + speed_words(self._scene.pressure))
+
+    def _counted_rate(self) -> Cause:
         if missing := self._no_threads("cycle_rate"):
             return missing
         voters = [w for w in self._known if w.ratio("fast_cycles_per_ns") is not None]
@@ -351,17 +332,21 @@ class CauseBench:
     def _blocked(self) -> Cause:
         off_cpu, delay = self._verdicts["off_cpu"], self._run_delay()
         if off_cpu.verdict == "unknown":
-            return _cause("blocked", "unknown", "needs CPU time per unit and run-queue delay")
+            reason = f"needs CPU time per unit and run-queue delay{stall_words(self._scene.pressure)}"
+            return _cause("blocked", "unknown", reason)
         if off_cpu.verdict == "ruled_out":
             return _cause("blocked", "ruled_out", "the time went to the CPU")
+        stalls = stall_words(self._scene.pressure)
         if delay is None:
-            return _cause("blocked", "unknown", "off the CPU, but whether runnable is not recorded (run-queue delay)")
+            reason = f"off the CPU, but whether runnable is not recorded (run-queue delay){stalls}"
+            return _cause("blocked", "unknown", reason)
         if _waits_more(*delay, self._c.run_delay_points):
             return _cause("blocked", "ruled_out", "runnable, waiting for a CPU", *delay)
         if self._scene.is_early:
             return _cause("blocked", "unknown", "too early: a wait for a CPU is told once threads run", *delay)
         evidence = (
             f"neither on a CPU nor waiting for one ({delay[0]:.0%} against {delay[1]:.0%}): a lock, I/O or the GIL"
+            f"{stalls}"
         )
         return _cause("blocked", "applies", evidence, *delay, self._names)
 

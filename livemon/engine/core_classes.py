@@ -34,6 +34,11 @@ class CoreClasses:
         """Whether a class counts as efficiency cores."""
         return core_class.lower() in self._efficiency
 
+    def is_slow_cpu(self, cpu: int) -> bool:
+        """Whether a CPU is an efficiency core of a machine that has others too."""
+        at = self._class_of(cpu)
+        return at >= 0 and self.is_efficiency(self.names[at]) and not all(map(self.is_efficiency, self.names))
+
     def news(self, sample: MachineSample) -> dict[int, int]:
         """Positions in ``names`` of CPUs that came online later, by CPU number; those that are known left out."""
         told = sample.core_classes

@@ -8,21 +8,21 @@ from typing import NamedTuple
 import numpy as np
 
 from livemon.engine.buckets import AlignedBuckets
-from livemon.engine.causes import CauseBench, Scene
+from livemon.engine.causes import CauseBench
 from livemon.engine.host_evidence import WALL, Block, EvidenceMaker, Flags
 from livemon.engine.host_level import Levels
 from livemon.engine.host_units import Kind
 from livemon.engine.logbins import FINE_BINS, Floats, Ints, ratio_of, value_of
-from livemon.engine.machine_pressure import rates
+from livemon.engine.machine_pressure import Seen, rates
 from livemon.engine.open_questions import does_not_show
 from livemon.engine.quantiles import Quantiles
+from livemon.engine.scene import Scene
 from livemon.engine.slow_bins import SlowBins
 from livemon.engine.thread_figures import evidence_rows, ledger_rows, witnesses
 from livemon.engine.thread_health import Flags as NameFlags
 from livemon.engine.thread_work import ROWS
 from livemon.model.criteria import Criteria
 from livemon.model.findings import HostSlowTransient, Severity
-from livemon.model.samples import MachineSample
 
 _OFFSET = 512
 """Ratios down to e^-5.12 have a place in the histogram."""
@@ -79,7 +79,7 @@ class Episode:
     last_slow_ns: int
     """End of its last slow unit so far (or of its last tick that says so)."""
     reference: Reference
-    pressure_before: tuple[MachineSample | None, MachineSample | None]
+    pressure_before: tuple[Seen | None, Seen | None]
     is_cold: bool = False
     end_ns: int | None = None
     end_note: str = ""
@@ -206,7 +206,7 @@ class Episode:
         kinds: list[Kind],
         maker: EvidenceMaker,
         threads: ThreadFacts,
-        newest: MachineSample | None,
+        newest: Seen | None,
         criteria: Criteria,
         now_ns: int,
     ) -> HostSlowTransient:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from livemon.model.samples import MachineSample
 
@@ -19,6 +20,8 @@ class Rates:
     """Changes per second between two samples; a name that was not readable in both is missing."""
 
     per_s: dict[str, float]
+    mhz: float | None = None
+    """Mean frequency of the fast CPUs that the watched threads ran on, by CPU time; ``None`` if not recorded."""
 
     def get(self, *names: str) -> float | None:
         """The first of these names that is there."""
@@ -40,35 +43,44 @@ class Rates:
         return None if ticks is None else ticks / _TICKS_PER_S
 
 
-def rates(first: MachineSample | None, last: MachineSample | None) -> Rates | None:
+class Seen(NamedTuple):
+    """A machine sample, and how fast the threads' CPUs had run by then."""
+
+    sample: MachineSample
+    speed: tuple[int, int] = (0, 0)
+    """Cumulative; see ``CpuSpeed.sums``."""
+
+
+def rates(first: Seen | None, last: Seen | None) -> Rates | None:
     """Rates between two samples; ``None`` without two of them in order."""
-    if first is None or last is None or last.arrival_ns <= first.arrival_ns:
+    if first is None or last is None or last.sample.arrival_ns <= first.sample.arrival_ns:
         return None
-    seconds = (last.arrival_ns - first.arrival_ns) / 1e9
-    before = dict(first.values)
+    seconds = (last.sample.arrival_ns - first.sample.arrival_ns) / 1e9
+    before = dict(first.sample.values)
     changes = {
         name: (value - before[name]) / seconds
-        for name, value in last.values
+        for name, value in last.sample.values
         if name in before and value >= before[name] and value >= 0 and before[name] >= 0
     }
-    return Rates(changes)
+    ran_ns = last.speed[1] - first.speed[1]
+    return Rates(changes, (last.speed[0] - first.speed[0]) / ran_ns / 1e3 if ran_ns > 0 else None)
 
 
 class PressureHistory:
     """The newest machine samples."""
 
     def __init__(self) -> None:
-        self._kept: deque[MachineSample] = deque(maxlen=_KEPT)
+        self._kept: deque[Seen] = deque(maxlen=_KEPT)
 
-    def add(self, sample: MachineSample) -> None:
-        """Take the next sample."""
-        self._kept.append(sample)
+    def add(self, sample: MachineSample, speed: tuple[int, int]) -> None:
+        """Take the next sample; ``speed``: ``CpuSpeed.sums`` with it."""
+        self._kept.append(Seen(sample, speed))
 
-    def newest(self, t_ns: int) -> MachineSample | None:
+    def newest(self, t_ns: int) -> Seen | None:
         """The last sample before a moment."""
-        return next((sample for sample in reversed(self._kept) if sample.arrival_ns < t_ns), None)
+        return next((seen for seen in reversed(self._kept) if seen.sample.arrival_ns < t_ns), None)
 
-    def before(self, t_ns: int) -> tuple[MachineSample | None, MachineSample | None]:
+    def before(self, t_ns: int) -> tuple[Seen | None, Seen | None]:
         """The oldest sample kept and the last one at or before a moment."""
-        earlier = [sample for sample in self._kept if sample.arrival_ns <= t_ns]
+        earlier = [seen for seen in self._kept if seen.sample.arrival_ns <= t_ns]
         return (earlier[0], earlier[-1]) if earlier else (None, None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from livemon.engine.causes import Scene
+from livemon.engine.scene import Scene
 from livemon.engine.thread_figures import newly_busy
 from livemon.model.findings import CAUSE_WORDS, Cause
 

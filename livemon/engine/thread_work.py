@@ -10,8 +10,10 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 import numpy as np
+import numpy.typing as npt
 
 from livemon.engine.core_classes import CoreClasses
+from livemon.engine.cpu_speed import CpuSpeed
 from livemon.engine.logbins import Ints
 from livemon.engine.tick_deltas import TickDelta, TickDeltas
 from livemon.model.criteria import Criteria
@@ -39,6 +41,7 @@ class ThreadWork:
     def __init__(self, criteria: Criteria, facts: SessionFacts) -> None:
         self._core_classes = CoreClasses(criteria, facts)
         self._deltas = TickDeltas()
+        self.speed = CpuSpeed(self._core_classes)
         self._efficient: list[bool] = [self._core_classes.is_efficiency(n) for n in self._core_classes.names]
         self.names: list[str] = []
         self._number: dict[tuple[str, str], int] = {}
@@ -61,8 +64,8 @@ class ThreadWork:
         fast = next((name for name in seen if not self._core_classes.is_efficiency(name)), seen[0] if seen else "P")
         return fast, next((name for name in seen if self._core_classes.is_efficiency(name)), "E")
 
-    def is_news(self, sample: Sample) -> bool:
-        """Whether a machine sample tells the core class of a CPU that came online."""
+    def heeds(self, sample: Sample) -> bool:
+        """Whether a machine sample tells of a CPU that came online."""
         return type(sample) is MachineSample and bool(self._core_classes.news(sample))
 
     def take(self, sample: Sample) -> None:
@@ -127,7 +130,7 @@ class ThreadWork:
         delta, edges = run.delta, run.edges
         self._reach(int(delta.index.max()))
         slot = self._slot[delta.index]
-        worked = (slot >= 0) & delta.cpu_known & ((delta.cpu_ns > 0) | (delta.delay_ns > 0))
+        worked = self._worked(delta, slot)
         rows = self._rows(delta)
         if not worked.all():
             edges = np.concatenate([[0], np.cumsum(worked)])[edges].tolist()
@@ -146,13 +149,20 @@ class ThreadWork:
             return None
         self._reach(int(delta.index.max()))
         slot = self._slot[delta.index]
-        worked = (slot >= 0) & delta.cpu_known & ((delta.cpu_ns > 0) | (delta.delay_ns > 0))
+        worked = self._worked(delta, slot)
         rows = self._rows(delta)
         if not worked.all():
             if not worked.any():
                 return None
             slot, rows = slot[worked], rows[:, worked]
         return (*_by_name(slot, rows), delta.dt_ns)
+
+    def _worked(self, delta: TickDelta, slot: Ints) -> npt.NDArray[np.bool_]:
+        """Which entries are of our threads and did anything."""
+        worked: npt.NDArray[np.bool_] = (slot >= 0) & delta.cpu_known & ((delta.cpu_ns > 0) | (delta.delay_ns > 0))
+        if self.speed.is_on:
+            self.speed.add(delta.last_cpu[worked], delta.cpu_ns[worked])
+        return worked
 
     def _rows(self, delta: TickDelta) -> Ints:
         work = np.zeros((ROWS, len(delta.index)), np.int64)

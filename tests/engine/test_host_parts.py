@@ -9,19 +9,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from livemon.engine.causes import CauseBench, Scene
+from livemon.engine.causes import CauseBench
 from livemon.engine.host_baseline import NAT, KindBaseline
 from livemon.engine.host_cusum import Cusum
 from livemon.engine.host_order import LateBursts, StateClock
 from livemon.engine.host_units import UnitIntake, Units
 from livemon.engine.logbins import fine_bins, value_of
-from livemon.engine.machine_pressure import rates
+from livemon.engine.machine_pressure import Rates, Seen, rates
 from livemon.engine.open_questions import does_not_show
+from livemon.engine.scene import Scene
 from livemon.engine.thread_figures import Side, Witness, ledger_rows
 from livemon.engine.thread_work import ROWS
 from livemon.engine.unit_sizes import SizeGroups
 from livemon.model.criteria import Causes as CauseCriteria
 from livemon.model.criteria import Criteria
+from livemon.model.findings import Cause
 from livemon.model.samples import MachineSample, TimingRecord
 
 steps = st.lists(st.tuples(st.integers(-300, 300), st.integers(-300, 300), st.booleans()), max_size=40)
@@ -320,14 +322,59 @@ def test_the_ledger_multiplies_out_and_shows_what_is_missing() -> None:
 def test_rates_leave_out_what_was_reset_or_not_readable() -> None:
     first = MachineSample(0, (("steal_ticks", 100), ("cpu0_softirq_ticks", 50), ("a", 5), ("b", -1)))
     last = MachineSample(2_000_000_000, (("steal_ticks", 120), ("cpu0_softirq_ticks", 150), ("a", 3), ("b", 7)))
-    found = rates(first, last)
+    found = rates(Seen(first), Seen(last))
     assert found is not None
+    assert found.mhz is None
     assert found.per_s == {"steal_ticks": 10.0, "cpu0_softirq_ticks": 50.0}
     assert found.steal == 0.1
     assert found.busiest_softirq == 0.5
-    assert rates(last, first) is None
-    assert rates(None, last) is None
+    assert rates(Seen(last), Seen(first)) is None
+    assert rates(None, Seen(last)) is None
 
 
 def test_the_rows_of_work_are_as_many_as_their_names() -> None:
     assert len(side().work) == ROWS
+
+
+def judged(*, slower: bool = True, **changes: object) -> dict[str, Cause]:
+    """Verdicts on threads that ran at half their cycle rate, or as before."""
+    before = side(cpu=1e8, f_cpu=1e8, f_cc=1e8, f_cyc=4e8, ins=12e8)
+    during = side(cpu=2e8, f_cpu=2e8, f_cc=2e8, f_cyc=4e8 if slower else 8e8, ins=12e8)
+    found = scene([witness("a", during, before)], **changes)
+    return {cause.cause: cause for cause in CauseBench(found, CauseCriteria()).get()}
+
+
+def test_frequency_and_heat_stand_beside_a_low_cycle_rate_and_decide_nothing() -> None:
+    pressure = Rates({"thermal_throttle_count": 12.5}, 1210.0), Rates({"thermal_throttle_count": 0.0}, 3400.4)
+    bare, told = judged()["cycle_rate"], judged(pressure=pressure)["cycle_rate"]
+    assert told.verdict == bare.verdict == "applies"
+    assert (told.during, told.reference) == (bare.during, bare.reference) == (2.0, 4.0)
+    assert told.evidence == (
+        f"{bare.evidence}; the CPUs they ran on were at 1,210 MHz against 3,400 (read once a second); "
+        "heat throttled this machine's CPUs 12.5 times per s against 0.0"
+    )
+    fine = judged(slower=False, pressure=pressure)["cycle_rate"]
+    assert fine.verdict == "ruled_out"
+    assert "MHz" not in fine.evidence
+    calm = (Rates({"thermal_throttle_count": 0.0}, None), Rates({"thermal_throttle_count": 0.0}, 3400.4))
+    assert judged(pressure=calm)["cycle_rate"].evidence == bare.evidence
+    assert judged(pressure=(pressure[0], None))["cycle_rate"].evidence == bare.evidence
+
+
+def test_waiting_for_io_and_memory_stands_beside_what_is_blocked() -> None:
+    machine = {"psi_io_some_us": 340_000.0, "psi_memory_some_us": 0.0}
+    group = {"cgroup_psi_io_some_us": 20_000.0}
+    calm = dict.fromkeys((*machine, *group), 0.0)
+    known = [witness("python3", side(cpu=3e7, delay=1e7, delay_cpu=3e7), side(cpu=3e7, delay=1e7, delay_cpu=3e7))]
+
+    def blocked(during: dict[str, float], before: dict[str, float]) -> str:
+        found = scene(known, lost_ms=28.0, pressure=(Rates(during), Rates(before)))
+        (cause,) = [c for c in CauseBench(found, CauseCriteria()).get() if c.cause == "blocked"]
+        assert cause.verdict == "applies"
+        return cause.evidence.partition("GIL")[2]
+
+    waited = "; tasks of the machine waited for I/O 34% of the time against 0%, for memory 0% of the time against 0%"
+    assert blocked(machine, calm) == f"{waited} (PSI)"
+    assert blocked(machine | group, calm) == "; tasks of its cgroup waited for I/O 2% of the time against 0% (PSI)"
+    assert blocked(machine, {}) == ""
+    assert blocked({}, calm) == ""

@@ -14,7 +14,7 @@ from livemon.engine.thread_work import E_CPU, F_CPU, ThreadWork
 from livemon.engine.totals import Totals
 from livemon.export.thread_deltas import ThreadDeltas
 from livemon.model.criteria import Criteria
-from livemon.model.samples import MachineSample, Sample, ThreadInfo, ThreadTick
+from livemon.model.samples import MachineSample, Sample, ThreadTick
 from tests.engine.kernels import MS, SECOND
 from tests.engine.test_totals import HYBRID
 from tests.engine.ticks import Work
@@ -74,7 +74,7 @@ def test_the_work_that_causes_are_told_from() -> None:
             for done in work.update([sample]):
                 if done is not None:
                     sums = {row: before + int(done[1][row].sum()) for row, before in sums.items()}
-        elif isinstance(sample, ThreadInfo) or work.is_news(sample):
+        else:
             work.take(sample)
     assert sums == {E_CPU: 50 * MS, F_CPU: 50 * MS}
 

@@ -123,6 +123,7 @@ class HostSlowDetector:
             self._bursts.new_cell()
         if self._new_normal_ns is not None:
             self._start_over(self._new_normal_ns)
+        self._threads.speed.settle()
         self._learning.start(number)
         self._cell = number
         self._maker.is_low_rate = 0 < self._clock.rate_per_s < self._criteria.host_slow.low_rate_per_s
@@ -200,14 +201,15 @@ class HostSlowDetector:
             if type(sample) is ThreadTick:
                 together.append(k)
                 continue
-            if type(sample) is MachineSample:
-                self._pressure.add(sample)
-            if type(sample) in (ThreadInfo, ThreadGone, Mark) or self._threads.is_news(sample):
+            if type(sample) in (ThreadInfo, ThreadGone, Mark) or self._threads.heeds(sample):
                 out += self._take_ticks(samples, arrivals, together)
                 together = []
                 self._threads.take(sample)
                 if type(sample) is Mark:
                     self.study.add_mark(sample)
+            if type(sample) is MachineSample:
+                self._threads.speed.read(sample)
+                self._pressure.add(sample, self._threads.speed.sums)
         out += self._take_ticks(samples, arrivals, together)
         return out
 
