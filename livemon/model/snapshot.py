@@ -39,6 +39,20 @@ class Series:
     high: tuple[float | None, ...]
     """Minimum and maximum inside each bucket: peaks survive zooming out."""
 
+    @property
+    def buckets(self) -> int:
+        """How many buckets."""
+        return len(self.high)
+
+    @property
+    def top(self) -> float:
+        """The highest value; 0 where there is none."""
+        return max((value for value in self.high if value is not None), default=0.0)
+
+    def prepared_tops(self, parts: tuple[slice, ...]) -> list[float] | None:
+        """The highest value of each of some buckets (minus infinity for none), if many series are made together."""
+        return None
+
 
 @dataclass(frozen=True, slots=True)
 class Lane:
@@ -52,6 +66,15 @@ class Lane:
     """That class's share of the bucket's CPU time, 0..1."""
     is_exact: bool
     """From per-class counters; else estimated from the last CPU."""
+
+    @property
+    def buckets(self) -> int:
+        """How many buckets."""
+        return len(self.classes)
+
+    def prepared_mains(self, parts: tuple[slice, ...]) -> tuple[list[str | None], list[float]] | None:
+        """The class with most CPU time in each of some buckets and its share, if many lanes are made together."""
+        return None
 
 
 @dataclass(frozen=True, slots=True)

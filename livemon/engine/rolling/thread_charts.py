@@ -7,21 +7,17 @@ busiest ones are laid out at once, all of them when another one is looked at.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from livemon.engine.rolling.grid import Column, Doubles, Grid, Laid, lay_out
-from livemon.engine.rolling.lazy import LazyLane, LazySeries, Texts, Values
+from livemon.engine.rolling.grid import Column, Grid, Laid, lay_out
+from livemon.engine.rolling.lazy import Drawn, LazyLane, LazySeries
 from livemon.engine.rolling.thread_rings import ThreadRings
 from livemon.model.snapshot import Lane, Series
 
 FEW = 64
 """So many threads are laid out together, whoever is looked at."""
-
-_Key = tuple[int | None, int, int]
-"""Row (``None``: one that did nothing), and the columns in which the thread was there."""
 
 
 class Watched:
@@ -87,18 +83,19 @@ class _Layout:
 
     def __init__(self, laid: Laid, grid: Grid, indexes: Sequence[int], names: Sequence[str], *, is_exact: bool) -> None:
         self.places = {index: place for place, index in enumerate(indexes)}
-        self._laid, self._grid = laid, grid
-        self._start_ns, self._end_ns = grid.start_ns, grid.end_ns
-        self._names, self._is_exact = names, is_exact
+        self._grid = grid
+        # Series and lanes hold on to what they are made from, so that must not hold on to them.
+        self._drawn = Drawn(laid, grid.first_bucket, grid.bucket_ns, names, is_exact=is_exact)
+        self._ran = laid.ran
         self._idle: dict[tuple[int, int], tuple[Series, Lane]] = {}
 
     def of(self, index: int, born_ns: int, gone_ns: int) -> tuple[Series, Lane]:
         """See ``Charts``."""
         grid = self._grid
-        first = 0 if born_ns <= self._start_ns else min(grid.column(born_ns), grid.columns)
-        last = grid.columns if gone_ns >= self._end_ns else max(grid.column(gone_ns) + 1, 0)
+        first = 0 if born_ns <= grid.start_ns else min(grid.column(born_ns), grid.columns)
+        last = grid.columns if gone_ns >= grid.end_ns else max(grid.column(gone_ns) + 1, 0)
         row = self.places[index]
-        if self._laid.ran[row]:
+        if self._ran[row]:
             return self._made(row, first, last)
         idle = self._idle.get((first, last))
         if idle is None:
@@ -107,53 +104,4 @@ class _Layout:
 
     def _made(self, row: int | None, first: int, last: int) -> tuple[Series, Lane]:
         key = (row, first, last)
-        first_bucket, bucket_ns = self._grid.first_bucket, self._grid.bucket_ns
-        lane = LazyLane(first_bucket, bucket_ns, self._classes, key, is_exact=self._is_exact)
-        return LazySeries(first_bucket, bucket_ns, self._percents, key), lane
-
-    def _seen(self, first: int, last: int) -> npt.NDArray[np.bool_]:
-        """Buckets in which the thread was there and a tick was taken."""
-        seen = self._laid.has_ticks.copy()
-        seen[:first] = False
-        seen[last:] = False
-        return seen
-
-    def _percents(self, key: _Key) -> tuple[Values, Values]:
-        row, first, last = key
-        seen = self._seen(first, last)
-        if row is None:
-            zeros = _optional(np.zeros(len(seen)), seen)
-            return zeros, zeros
-        return _optional(self._laid.low[row], seen), _optional(self._laid.high[row], seen)
-
-    @cached_property
-    def _placement(self) -> tuple[npt.NDArray[np.int64], Doubles, npt.NDArray[np.bool_]]:
-        """Class with most CPU time, its share, and whether there is any: (threads, columns) each."""
-        class_ns = self._laid.class_ns
-        total = class_ns.sum(axis=0)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return class_ns.argmax(axis=0), class_ns.max(axis=0) / total, total > 0
-
-    def _classes(self, key: _Key) -> tuple[Texts, Values]:
-        row, first, last = key
-        seen = self._seen(first, last)
-        none: Values = (None,) * len(seen)
-        if row is None or not self._names:
-            return tuple("" if is_seen and row is None else None for is_seen in seen.tolist()), none
-        best, share, ran = self._placement
-        known = seen & ran[row]
-        shares: list[float | None] = share[row].tolist()
-        classes: list[str | None] = [self._names[position] for position in best[row].tolist()]
-        if not known.all():
-            is_idle = (seen & (self._laid.high[row] <= 0)).tolist()
-            for column in np.flatnonzero(~known).tolist():
-                classes[column] = "" if is_idle[column] else None
-                shares[column] = None
-        return tuple(classes), tuple(shares)
-
-
-def _optional(values: Doubles, known: npt.NDArray[np.bool_]) -> Values:
-    """Values with ``None`` where they are not known."""
-    if known.all():
-        return tuple(values.tolist())
-    return tuple(v if k else None for v, k in zip(values.tolist(), known.tolist(), strict=True))
+        return LazySeries(self._drawn, key), LazyLane(self._drawn, key)

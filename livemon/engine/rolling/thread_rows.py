@@ -106,7 +106,7 @@ class LazyRow(ThreadRow):
             table, row = self._table, self._row
             series, lane = table.charts.of(table.infos[row].index, table.born_ns[row], table.gone_ns[row])
             if table.figures.lacks_cpu(row):
-                nothing = (None,) * len(lane.classes)
+                nothing = (None,) * lane.buckets
                 series = Series(series.first_bucket, series.bucket_ns, nothing, nothing)
             drawn = series, lane
             _PUT_DRAWN(self, drawn)

@@ -56,8 +56,7 @@ def lane(lane: Lane, cells: int, classes: Sequence[str], glyphs: Glyphs) -> list
     """
     if cells <= 0:
         return []
-    have = len(lane.classes)
-    if not have:
+    if not lane.buckets:
         return [(" " * cells, "gap")]
     signs = _signs(tuple(classes))
     out: list[Span] = []
@@ -72,8 +71,13 @@ def lane(lane: Lane, cells: int, classes: Sequence[str], glyphs: Glyphs) -> list
 
 def _cells(lane: Lane, cells: int) -> Iterator[tuple[str | None, float]]:
     """The class with most CPU time in each cell and its share, as ``_most``."""
-    names, shares, have = lane.classes, lane.shares, len(lane.classes)
+    have = lane.buckets
     parts = slices(lane.first_bucket % have, have, cells)
+    prepared = lane.prepared_mains(parts)
+    if prepared is not None:
+        yield from zip(*prepared, strict=True)
+        return
+    names, shares = lane.classes, lane.shares
     if have > 2 * cells:
         yield from (_most(names[part], shares[part]) for part in parts)
         return

@@ -102,10 +102,13 @@ _NOTHING = -math.inf
 
 def tops(series: Series, count: int) -> list[float]:
     """The maximum of each point; minus infinity for a gap."""
-    high = series.high
-    have = len(high)
+    have = series.buckets
     if not have or count <= 0:
         return [_NOTHING] * count
+    prepared = series.prepared_tops(slices(series.first_bucket % have, have, count))
+    if prepared is not None:
+        return prepared
+    high = series.high
     known = [_NOTHING if value is None else value for value in high]
     known.append(_NOTHING)
     columns = [pick(known) for pick in _pickers(series.first_bucket % have, have, count)]

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from livemon.model.findings import Finding, HostSlowTransient
 from livemon.model.snapshot import Snapshot, StageRow, ViewSource
-from livemon.ui.filtering import STAGE_FIELDS, THREAD_FIELDS, Filter
+from livemon.ui.filtering import STAGE_FIELDS, THREAD_FIELDS
 from livemon.ui.panel import Panel
 from livemon.ui.render import stages as stage_render
 from livemon.ui.render import threads as thread_render
@@ -20,7 +20,7 @@ from livemon.ui.render.overview import share_lines
 from livemon.ui.render.scale import Scale
 from livemon.ui.render.summary import finding_line, status_line, verdict_lines, view_words
 from livemon.ui.render.table import Widths, choose, header
-from livemon.ui.screens.base import BaseScreen
+from livemon.ui.screens.filtered import FilteredScreen
 from livemon.ui.threadlist import Entry, ThreadList, keys_of, visible_rows
 from livemon.ui.view import View
 
@@ -51,7 +51,7 @@ def in_order(findings: Sequence[Finding]) -> list[Finding]:
     return ordered
 
 
-class OverviewPanels(BaseScreen):
+class OverviewPanels(FilteredScreen):
     """What the overview shows; its keys are in ``overview.py``."""
 
     screen_name: ClassVar[str] = "overview"
@@ -60,7 +60,6 @@ class OverviewPanels(BaseScreen):
         super().__init__()
         self.panels = {name: Panel() for name in PANELS}
         self.active = "threads"
-        self.filter = Filter()
         self.is_all_findings = False
         self.is_reversed = False
         self.expanded: set[str] = set()
@@ -330,7 +329,7 @@ class OverviewPanels(BaseScreen):
         for position in panel.visible():
             entry = entries[position]
             for row in (entry.row,) if entry.row is not None else entry.group.rows if entry.group is not None else ():
-                top = max((value for value in row.series.high if value is not None), default=0.0)
+                top = row.series.top
                 if top > self._cpu_top[1]:
                     self._cpu_top = (snapshot.span_ns, top)
         return thread_render.cpu_scale(self._cpu_top[1])
