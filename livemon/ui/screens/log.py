@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from livemon.model.snapshot import LogLine, Snapshot, ViewSource
-from livemon.ui.filtering import Filter, FilterError, parse_filter
-from livemon.ui.lineedit import LineEdit
 from livemon.ui.render.line import Row, clean, wrap
 from livemon.ui.render.log import log_line
 from livemon.ui.render.numbers import Stamps, milliseconds_words
-from livemon.ui.screens.base import Prompt
+from livemon.ui.screens.filtered import FilteredScreen
 from livemon.ui.screens.page import PageScreen
 from livemon.ui.view import View
 
@@ -19,20 +17,19 @@ AROUND, AROUND_FILTERED = 300, 3000
 """Lines read before and after the moment."""
 
 
-class LogScreen(PageScreen):
+class LogScreen(FilteredScreen, PageScreen):
     """Moving in time moves the lines; enter on a line moves the time to it."""
 
     screen_name: ClassVar[str] = "log"
 
     def __init__(self) -> None:
         super().__init__()
-        self.filter = Filter()
         self._at_ns: int | None = None
         self._lines: tuple[LogLine, ...] = ()
 
     def extra(self, source: ViewSource, view: View, snapshot: Snapshot) -> tuple[int, tuple[LogLine, ...]]:
         """The moment and the lines around it."""
-        around = AROUND_FILTERED if self.filter.terms else AROUND
+        around = AROUND_FILTERED if self.sought.terms else AROUND
         return snapshot.at_ns, source.log_lines(snapshot.at_ns, around, around)
 
     def hints(self) -> Sequence[str]:
@@ -66,7 +63,7 @@ class LogScreen(PageScreen):
             self._at_ns = at_ns
             self.panel.choose(self._key(self._lines[cursor]))
         needles = tuple(
-            v for term in self.filter.terms if not term.is_not and term.field in ("", "text") for v in term.values
+            v for term in self.sought.terms if not term.is_not and term.field in ("", "text") for v in term.values
         )
         return [
             (log_line(line, stamps, self.glyphs, is_cursor=number == cursor, needles=needles), "")
@@ -126,48 +123,24 @@ class LogScreen(PageScreen):
             values = ", ".join(f"{name} {ms:.2f} ms" for name, ms in line.stages)
             self.app.say(f"at line {line.line}: {values or 'no timing on it'}; esc shows the screens at that moment")
 
-    def act_next_match(self) -> None:
-        """The next line with timing."""
-        self._match(1)
-
-    def act_previous_match(self) -> None:
-        """The line with timing before."""
-        self._match(-1)
-
-    def _match(self, step: int) -> None:
+    def step_to_match(self, step: int) -> None:
+        """The next line that the last filter matches; without one, the next line with timing."""
+        is_sought = bool(self.sought.terms)
         place = self.panel.index + step
         while 0 <= place < len(self._lines):
-            if self._lines[place].stages:
+            line = self._lines[place]
+            if self.sought.keeps_line(line) if is_sought else line.stages:
                 self.panel.select(place)
                 return
             place += step
-        self.app.say("no further line with timing was read: move in time to read more")
+        what = f"that matches {self.sought.text}" if is_sought else "with timing"
+        self.app.say(f"no further line {what} was read: move in time to read more")
 
-    def act_filter(self) -> None:
-        """Ask for a filter."""
-        before = self.filter
-
-        def changed(text: str) -> str | None:
-            try:
-                self.filter = parse_filter(text)
-            except FilterError as error:
-                return str(error)
-            return None
-
-        def accept(text: str) -> str | None:
-            problem = changed(text)
-            self.app.ask_for_frame()
-            return problem
-
-        def cancel() -> None:
-            self.filter = before
-
-        self.ask(Prompt("filter", LineEdit(self.filter.text), accept, changed, cancel))
+    def filter_accepted(self) -> None:
+        """More lines are read around the moment for a filter than without one."""
+        self.app.ask_for_frame()
 
     def act_back(self) -> None:
         """Drop the filter, else back."""
-        if self.filter.terms:
-            self.filter = Filter()
-            self.app.ask_for_frame()
-        else:
+        if not self.drop_filter():
             super().act_back()

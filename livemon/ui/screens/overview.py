@@ -8,14 +8,12 @@ from typing import ClassVar
 from textual import events
 
 from livemon.model.snapshot import StageRow
-from livemon.ui.filtering import Filter, FilterError, parse_filter
-from livemon.ui.lineedit import LineEdit
+from livemon.ui.filtering import STAGE_FIELDS, THREAD_FIELDS
 from livemon.ui.panel import Panel
 from livemon.ui.render import timeline
 from livemon.ui.render.stages import SCALES, stage_reasons
 from livemon.ui.render.table import column_at
 from livemon.ui.render.threads import TITLES, thread_reasons
-from livemon.ui.screens.base import Prompt
 from livemon.ui.screens.overview_panels import MARGIN, PANELS, OverviewPanels
 from livemon.ui.settings import CHOICES
 from livemon.ui.threadlist import Entry
@@ -107,27 +105,51 @@ class OverviewScreen(OverviewPanels):
         else:
             self.act_open()
 
-    def act_filter(self) -> None:
-        """Ask for a filter; rows change while typing."""
-        before = self.filter
+    def step_to_match(self, step: int) -> None:
+        """The next row of the stages and threads that the last filter matches; after the last one, the first."""
+        if not self.sought.terms:
+            key = self.app.keymap.first("filter")
+            self.app.say("nothing was looked for yet" + (f": {key} takes a filter" if key else ""))
+            return
+        matches = self._matches()
+        if not matches:
+            self.app.say(f"no row matches {self.sought.text}")
+            return
+        here = (PANELS.index(self.active), self.panel.index)
+        beyond = [match for match in matches if (match > here if step > 0 else match < here)]
+        if not beyond:
+            self.app.say("from the first match again" if step > 0 else "from the last match again")
+        place, position = (beyond or matches)[0 if step > 0 else -1]
+        self.active = PANELS[place]
+        self.panel.select(position)
 
-        def changed(text: str) -> str | None:
-            try:
-                self.filter = parse_filter(text)
-            except FilterError as error:
-                return str(error)
-            return None
+    def _matches(self) -> list[tuple[int, int]]:
+        """(Number of the panel, position) of each row that the last filter matches, from top to bottom.
 
-        def cancel() -> None:
-            self.filter = before
+        A panel that the filter says nothing about has none: all of its rows would be.
+        """
 
-        self.ask(Prompt("filter", LineEdit(self.filter.text), changed, changed, cancel))
+        def is_match(row: object) -> bool:
+            if isinstance(row, StageRow):
+                return self.sought.keeps_stage(row)
+            if isinstance(row, Entry) and row.group is not None:
+                # The rows of an open group are listed themselves.
+                return not row.group.is_expanded and any(map(self.sought.keeps_thread, row.group.rows))
+            return isinstance(row, Entry) and row.row is not None and self.sought.keeps_thread(row.row)
+
+        return [
+            (PANELS.index(name), position)
+            for name, fields in (("stages", STAGE_FIELDS), ("threads", THREAD_FIELDS))
+            if self.sought.words_on(fields)
+            for position, row in enumerate(self._shown.get(name, ()))
+            if is_match(row)
+        ]
 
     def act_back(self) -> None:
         """Drop the filter, else the list of all findings."""
-        if self.filter.terms:
-            self.filter = Filter()
-        elif self.is_all_findings:
+        if self.drop_filter():
+            return
+        if self.is_all_findings:
             self.is_all_findings = False
         elif self.app.snapshot is None:
             self.app.act_quit()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 from textual import events
 
@@ -10,6 +11,8 @@ from livemon.ui.panel import Panel
 from livemon.ui.render.line import Row, clean, fit_line, wrap
 from livemon.ui.render.summary import status_line, view_words
 from livemon.ui.screens.base import BaseScreen
+
+T = TypeVar("T")
 
 
 class PageScreen(BaseScreen):
@@ -140,3 +143,26 @@ class PageScreen(BaseScreen):
             if was_selected:
                 self.do("open")
         self.draw()
+
+
+class TurningScreen(PageScreen):
+    """A page of one of several things of a kind: tab turns to the next one, round the end."""
+
+    def turn(self, step: int) -> None:
+        """Show another one, ``step`` places on."""
+        raise NotImplementedError
+
+    def act_next_panel(self) -> None:
+        """The next one."""
+        self.turn(1)
+
+    def act_previous_panel(self) -> None:
+        """The one before."""
+        self.turn(-1)
+
+
+def neighbour(here: T, among: Sequence[T], step: int) -> T:
+    """What stands ``step`` places on, round the end; itself where there is nothing to choose from."""
+    if not among:
+        return here
+    return among[((among.index(here) if here in among else 0) + step) % len(among)]

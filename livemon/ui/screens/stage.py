@@ -8,11 +8,11 @@ from typing import ClassVar
 from livemon.model.snapshot import Snapshot, StageDetail, ViewSource
 from livemon.ui.render.detail import stage_rows
 from livemon.ui.render.line import Row, clean
-from livemon.ui.screens.page import PageScreen
+from livemon.ui.screens.page import TurningScreen, neighbour
 from livemon.ui.view import View
 
 
-class StageScreen(PageScreen):
+class StageScreen(TurningScreen):
     """Distribution, quantiles over time, what if it were gone; tab goes to the next class with this stage."""
 
     screen_name: ClassVar[str] = "stage"
@@ -48,18 +48,9 @@ class StageScreen(PageScreen):
             ]
         return stage_rows(detail, cells, self.app.size.height - 4, self.glyphs)
 
-    def act_next_panel(self) -> None:
-        """The same stage of the next class."""
-        self._turn(1)
-
-    def act_previous_panel(self) -> None:
-        """The same stage of the class before."""
-        self._turn(-1)
-
-    def _turn(self, step: int) -> None:
+    def turn(self, step: int) -> None:
+        """The same stage of another class."""
         snapshot = self.app.snapshot
         keys = [row.class_key for row in snapshot.stages if row.stage == self.stage] if snapshot is not None else []
-        if keys:
-            place = keys.index(self.class_key) if self.class_key in keys else 0
-            self.class_key = keys[(place + step) % len(keys)]
-            self.app.ask_for_frame()
+        self.class_key = neighbour(self.class_key, keys, step)
+        self.app.ask_for_frame()

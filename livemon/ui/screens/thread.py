@@ -8,11 +8,11 @@ from typing import ClassVar
 from livemon.model.snapshot import Snapshot, ThreadDetail, ViewSource
 from livemon.ui.render.detail import thread_rows
 from livemon.ui.render.line import Row, clean
-from livemon.ui.screens.page import PageScreen
+from livemon.ui.screens.page import TurningScreen, neighbour
 from livemon.ui.view import View
 
 
-class ThreadScreen(PageScreen):
+class ThreadScreen(TurningScreen):
     """Placement and series over time, counters by core class, every figure with its quality; tab: next thread."""
 
     screen_name: ClassVar[str] = "thread"
@@ -51,18 +51,10 @@ class ThreadScreen(PageScreen):
             return [((), ""), ((("  nothing is known of this thread in the window", "muted"),), "")]
         return thread_rows(detail, snapshot.classes, cells, self.app.size.height - 4, self.glyphs)
 
-    def act_next_panel(self) -> None:
-        """The next thread."""
-        self._turn(1)
-
-    def act_previous_panel(self) -> None:
-        """The thread before."""
-        self._turn(-1)
-
-    def _turn(self, step: int) -> None:
+    def turn(self, step: int) -> None:
+        """Another thread."""
         snapshot = self.app.snapshot
-        indices = [row.index for row in snapshot.threads] if snapshot is not None else []
-        if indices:
-            place = indices.index(self.index) if self.index in indices else 0
-            self.index = indices[(place + step) % len(indices)]
-            self.app.ask_for_frame()
+        self.index = neighbour(
+            self.index, [row.index for row in snapshot.threads] if snapshot is not None else [], step
+        )
+        self.app.ask_for_frame()
