@@ -7,7 +7,15 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from livemon.collect.cgroups import cgroup_folders, cgroup_path, cgroup_version, cpu_limit, is_root_group, throttling
+from livemon.collect.cgroups import (
+    cgroup_folders,
+    cgroup_path,
+    cgroup_version,
+    cpu_limit,
+    is_out_of_sight,
+    is_root_group,
+    throttling,
+)
 from livemon.collect.perf_groups import class_events
 from livemon.collect.perf_layer import KernelPerf, PerfLayer
 from livemon.collect.perf_probe import Probed
@@ -184,9 +192,10 @@ def _cpuset(root: str, subject: str, topology: Topology) -> Capability:
     cpus = format_cpu_list(cpu.cpu for cpu in topology.cpus)
     if allowed and len(topology.cpus) < topology.online:
         return Capability("CPUs of the process", True, f"{cpus}: a cpuset of {len(topology.cpus)} of {topology.online}")
-    return Capability(
-        "CPUs of the process", bool(cpus), f"{cpus}: all that are online" if cpus else "no CPU list in sysfs"
-    )
+    which = "all that are online"
+    if is_out_of_sight(root, subject, "cpuset"):
+        which += "; whether a cpuset leaves it fewer is not to be seen from here, its group is outside /sys/fs/cgroup"
+    return Capability("CPUs of the process", bool(cpus), f"{cpus}: {which}" if cpus else "no CPU list in sysfs")
 
 
 def _descriptors(base: str, subject: str, counters: Probed) -> Capability:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 from livemon.collect.procfs import read_file, read_int, read_text
 from livemon.parse.procfs import parse_cgroups, parse_keyed
+
+_ESCAPE = re.compile(r"\\([0-7]{3})")
 
 
 def cgroup_version(root: str = "/") -> str | None:
@@ -21,22 +26,56 @@ def cgroup_version(root: str = "/") -> str | None:
 
 def cgroup_path(root: str, pid: int | str) -> str | None:
     """The group in the hierarchy that has the cpu controller, as the kernel names it; ``None`` if unknown."""
-    found = _place(root, pid)
+    found = _group(root, pid, "cpu")
     return found[1] if found else None
 
 
-def cgroup_folders(root: str, pid: int | str) -> list[str]:
-    """The folders of a process's group and of those above it, in the hierarchy that has the cpu controller."""
-    found = _place(root, pid)
+def cgroup_folders(root: str, pid: int | str, controller: str = "cpu") -> list[str]:
+    """The folders of a process's group and of those above it, in the hierarchy that has the controller.
+
+    Empty where the group is outside what is mounted here, as that of another container is: the folders
+    that are here would tell of somebody else.
+    """
+    found = _group(root, pid, controller)
     if found is None:
         return []
-    bases, path = found
+    is_v2, path = found
+    parts = _parts(path)
+    mounts = mounted_groups(root)
+    for mount in reversed(mounts):
+        if controller in mount.controllers if not is_v2 else mount.is_v2:
+            below = parts[len(mount.group) :]
+            is_below = parts[: len(mount.group)] == mount.group and ".." not in below
+            if is_below and (folders := _chain(mount.folder, below)):
+                return folders
+    return [] if mounts else _usual_folders(root, controller, is_v2, parts)
+
+
+def is_out_of_sight(root: str, pid: int | str, controller: str) -> bool:
+    """Whether a process is in a group whose files are not here, such as that of another container."""
+    return _group(root, pid, controller) is not None and not cgroup_folders(root, pid, controller)
+
+
+def _usual_folders(root: str, controller: str, is_v2: bool, parts: tuple[str, ...]) -> list[str]:
+    """Where hierarchies usually are, when ``mountinfo`` does not say.
+
+    Inside a container the host's path does not exist here: then only the mount's own group is left, if it
+    is the process's.
+    """
+    mount = f"{root.rstrip('/')}/sys/fs/cgroup"
+    bases = [f"{mount}/unified", mount] if is_v2 else [f"{mount}/{controller}", f"{mount}/cpu,cpuacct"]
     base = next((base for base in bases if Path(base).is_dir()), None)
-    if base is None:
+    own = _group(root, "self", controller)
+    if base is None or ".." in parts:
         return []
-    parts = [part for part in path.split("/") if part and part != ".."]
+    if parts and not Path(base, *parts).is_dir() and own is not None and _parts(own[1]) != parts:
+        return []
+    return _chain(base, parts)
+
+
+def _chain(base: str, parts: tuple[str, ...]) -> list[str]:
+    """A group's folder and those above it, as far as they are here."""
     folders = ["/".join([base, *parts[:depth]]) for depth in range(len(parts), -1, -1)]
-    # Inside a container the host's path does not exist here: then only the mount's own group is left.
     return [folder for folder in folders if Path(folder).is_dir()]
 
 
@@ -89,16 +128,59 @@ def _quota(folder: str) -> float | None:
     return limit / every if limit and every and limit > 0 else None
 
 
-def _place(root: str, pid: int | str) -> tuple[list[str], str] | None:
-    """Where the hierarchy may be mounted, and the group's path in it."""
+class Mounted(NamedTuple):
+    """A cgroup hierarchy, or the part of one below a group, that is mounted here."""
+
+    folder: str
+    group: tuple[str, ...]
+    """Path of the group that is seen at ``folder``, counted from livemon's own cgroup namespace like paths
+    in ``/proc/PID/cgroup``; ``..`` leads out of it."""
+    controllers: frozenset[str]
+    is_v2: bool
+
+
+@lru_cache(maxsize=4)
+def mounted_groups(root: str) -> tuple[Mounted, ...]:
+    """What ``/proc/self/mountinfo`` says, in order: a later one at the same place hides the earlier.
+
+    Asked for again every second, while mounts of cgroups never change in practice: read once.
+    """
+    try:
+        lines = read_file(f"{root.rstrip('/')}/proc/self/mountinfo").decode("utf-8", "surrogateescape").splitlines()
+    except OSError:
+        return ()
+    found: dict[str, Mounted] = {}
+    for line in lines:
+        before, _, after = line.partition(" - ")
+        fields, (kind, *rest) = before.split(" "), after.split(" ") or [""]
+        if len(fields) < 5:
+            continue
+        folder = root.rstrip("/") + _plain(fields[4])
+        found.pop(folder, None)
+        if kind in {"cgroup", "cgroup2"}:
+            options = frozenset(rest[-1].split(",") if rest else ())
+            found[folder] = Mounted(folder, _parts(_plain(fields[3])), options, kind == "cgroup2")
+    return tuple(found.values())
+
+
+def _plain(text: str) -> str:
+    """A path of ``mountinfo`` without its octal escapes."""
+    return _ESCAPE.sub(lambda match: chr(int(match[1], 8)), text)
+
+
+def _parts(path: str) -> tuple[str, ...]:
+    return tuple(part for part in path.split("/") if part)
+
+
+def _group(root: str, pid: int | str, controller: str) -> tuple[bool, str] | None:
+    """Whether the hierarchy that has a controller is that of v2, and the path of the process's group in it."""
     lines = _lines(root, pid)
-    mount = f"{root.rstrip('/')}/sys/fs/cgroup"
     for controllers, path in lines:
-        if "cpu" in controllers:
-            return [f"{mount}/cpu", f"{mount}/cpu,cpuacct"], path
+        if controller in controllers:
+            return False, path
     for controllers, path in lines:
         if not controllers:
-            return [f"{mount}/unified", mount], path
+            return True, path
     return None
 
 

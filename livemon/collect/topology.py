@@ -14,10 +14,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from livemon.collect.cgroups import cgroup_folders
 from livemon.collect.procfs import read_int, read_text
 from livemon.model.errors import TargetError
 from livemon.model.facts import Cpu, Topology
-from livemon.parse.procfs import parse_cgroups, parse_cpu_list
+from livemon.parse.procfs import parse_cpu_list
 
 UNKNOWN_CLASS = "unknown"
 _ALIKE_CAPACITY = 0.92
@@ -61,25 +62,15 @@ def online_cpus(root: str = "/") -> tuple[int, ...]:
 
 
 def cpuset_cpus(root: str = "/", pid: int | str = "self") -> tuple[int, ...]:
-    """CPUs that the process's cpuset leaves it; empty if there is no such limit to be read."""
-    text = read_text(str(_under(root, f"proc/{pid}/cgroup")))
-    if text is None:
-        return ()
-    candidates: list[Path] = []
-    for controllers, path in parse_cgroups(text.encode()):
-        relative = path.lstrip("/")
-        if not controllers:
-            for base in (_under(root, "sys/fs/cgroup"), _under(root, "sys/fs/cgroup/unified")):
-                # Inside a container the path is that of the host, while the mount shows its own group.
-                candidates += [base / relative / "cpuset.cpus.effective", base / "cpuset.cpus.effective"]
-        elif "cpuset" in controllers:
-            base = _under(root, "sys/fs/cgroup/cpuset")
-            for folder in (base / relative, base):
-                candidates += [folder / "cpuset.effective_cpus", folder / "cpuset.cpus"]
-    for candidate in candidates:
-        cpus = _cpu_list(candidate)
-        if cpus:
-            return cpus
+    """CPUs that the process's cpuset leaves it; empty if there is no such limit to be read.
+
+    A group without files of its own has what the nearest one above it has.
+    """
+    for folder in cgroup_folders(root, pid, "cpuset"):
+        for name in ("cpuset.cpus.effective", "cpuset.effective_cpus", "cpuset.cpus"):
+            cpus = _cpu_list(Path(folder, name))
+            if cpus:
+                return cpus
     return ()
 
 
