@@ -2,15 +2,18 @@
 
 ``proc_pidinfo`` with flavor 34 fills, for one thread id, a header and five numbers for each level:
 instructions, cycles, user time, system time (both in Mach time units) and energy. The kernel keeps
-them itself, so they cost the target nothing. The interface is undocumented: sizes are checked, and a
-read that fails is a thread without counters, never an error.
+them itself, so they cost the target nothing. The interface is private: numbers, sizes and errors are
+those of XNU's ``proc_info.h``, ``proc_info.c`` and ``recount.c``. Sizes are checked, and a read that
+fails is a thread without counters, never an error. A process of another user is refused with EPERM.
 """
 
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import struct
+import sys
 from collections.abc import Sequence
 
 from livemon.collect.portable_ledger import ClassValues, Ledger, RawThread
@@ -27,6 +30,8 @@ _THREAD_ID_INFO, _LIST_THREAD_IDS, _THREAD_COUNTS = 15, 28, 34
 _HEADER = struct.Struct("=HHI")
 _LEVEL = struct.Struct("=5Q")
 _THREAD_INFO_BYTES, _NAME_OFFSET, _NAME_BYTES = 112, 48, 64
+_HAS_NO_COUNTS = frozenset({errno.EINVAL, errno.ENOTSUP})
+"""Of a kernel that does not know the flavor (before macOS 13), or that was built without counters."""
 
 
 class LibProc:
@@ -61,7 +66,7 @@ class LibProc:
         ]
         ratio = (ctypes.c_uint32 * 2)()
         timebase(ratio)
-        self._numer, self._denom = (ratio[0], ratio[1]) if ratio[1] else (1, 1)
+        self._numer, self._denom = self._ticks(ratio[0], ratio[1])
         self.levels = self._read_levels()
         """Names of the performance levels, fastest first, as the system has them."""
         self._counts_size = _HEADER.size + max(len(self.levels), 1) * _LEVEL.size
@@ -76,6 +81,7 @@ class LibProc:
         """
         while True:
             size = ctypes.sizeof(self._ids)
+            ctypes.set_errno(errno.ESRCH)  # of a process whose threads are all gone the list is empty: no error is set
             filled = self._pidinfo(pid, _LIST_THREAD_IDS, 0, self._ids, size)
             if filled <= 0:
                 code = ctypes.get_errno()
@@ -101,6 +107,29 @@ class LibProc:
         rows += [(UNKNOWN, UNKNOWN, UNKNOWN)] * (len(self.levels) - levels)
         return tuple(rows)
 
+    def why_no_counts(self) -> str:
+        """Why this Mac gives no counters; empty if it does: asked of a thread of livemon's own."""
+        if not self.levels:
+            return "this Mac has no performance levels"
+        try:
+            tid = self.thread_ids(os.getpid())[0]
+        except OSError:
+            return ""
+        ctypes.set_errno(0)
+        if self.counts(os.getpid(), tid) is None and ctypes.get_errno() in _HAS_NO_COUNTS:
+            return f"this macOS keeps none ({errno.errorcode[ctypes.get_errno()]})"
+        return ""
+
+    def _ticks(self, numer: int, denom: int) -> tuple[int, int]:
+        """Numerator and denominator of a Mach tick in ns.
+
+        Translated by Rosetta, livemon is told Intel's ratio, while the kernel counts the ticks of the real clock.
+        """
+        hertz = self.sysctl_int("hw.tbfrequency") if self.sysctl_int("sysctl.proc_translated") == 1 else None
+        if hertz and hertz > 0:
+            return 1_000_000_000, hertz
+        return (numer, denom) if denom else (1, 1)
+
     def thread_info(self, pid: int, tid: int) -> tuple[int, str] | None:
         """CPU time in ns and name of a thread; ``None`` if it could not be read."""
         filled = self._pidinfo(pid, _THREAD_ID_INFO, tid, self._buffer, _THREAD_INFO_BYTES)
@@ -113,11 +142,12 @@ class LibProc:
 
     def sysctl_int(self, name: str) -> int | None:
         """A number from ``sysctl``; ``None`` if there is no such name."""
-        value = ctypes.c_int(0)
+        value = ctypes.create_string_buffer(8)
         size = ctypes.c_size_t(ctypes.sizeof(value))
-        if self._sysctl(name.encode(), ctypes.byref(value), ctypes.byref(size), None, 0) != 0:
+        if self._sysctl(name.encode(), value, ctypes.byref(size), None, 0) != 0:
             return None
-        return value.value
+        # Some names have 32 bits, some 64; some as many as are asked for.
+        return int.from_bytes(value.raw[: size.value], sys.byteorder, signed=True)
 
     def _sysctl_text(self, name: str) -> str | None:
         buffer = ctypes.create_string_buffer(128)
@@ -143,6 +173,17 @@ def class_names(levels: Sequence[str]) -> tuple[str, ...]:
     )
 
 
+def _efficient(levels: Sequence[str]) -> tuple[str, ...]:
+    """The classes of efficiency cores: so called, else those of the slowest level where there are several.
+
+    >>> _efficient(["Super", "Performance"])
+    ('P',)
+    """
+    names = class_names(levels)
+    called = tuple(name for name, level in zip(names, levels, strict=True) if level == "Efficiency")
+    return called or (names[-1:] if len(names) > 1 else ())
+
+
 def topology(library: LibProc) -> Topology:
     """Levels with their CPUs; macOS numbers CPUs from the slowest level up, but does not promise it."""
     names = class_names(library.levels)
@@ -154,7 +195,7 @@ def topology(library: LibProc) -> Topology:
         cpus=tuple(cpus),
         classes=names,
         class_source="hw.perflevel of sysctl (which CPU number has which level is not told)",
-        efficiency_classes=tuple(n for n, level in zip(names, library.levels, strict=True) if level == "Efficiency"),
+        efficiency_classes=_efficient(library.levels),
         online=len(cpus),
     )
 
@@ -166,12 +207,13 @@ def capabilities(library: str = LIBRARY) -> tuple[Capability, ...]:
     except TargetError as error:
         return (Capability("hardware counters", False, str(error), error.hint),)
     missing = "macOS does not tell it"
-    has = bool(libproc.levels)
-    reason = "PROC_PIDTHREADCOUNTS: " + ", ".join(libproc.levels) if has else "this Mac has no performance levels"
+    levels = ", ".join(libproc.levels)
+    trouble = libproc.why_no_counts()
+    remedy = "macOS 13 or newer, on a Mac with Apple silicon" if trouble else ""
     return (
         Capability("thread CPU time", True, "libproc"),
-        Capability("core classes", has, reason),
-        Capability("hardware counters", has, reason, "" if has else "a Mac with Apple silicon"),
+        Capability("core classes", bool(levels), f"hw.perflevel: {levels}" if levels else trouble),
+        Capability("hardware counters", not trouble, trouble or f"PROC_PIDTHREADCOUNTS: {levels}", remedy),
         Capability("run-queue delay", False, missing),
         Capability("last CPU", False, f"{missing}; the class is exact all the same"),
     )
@@ -186,7 +228,7 @@ class DarwinSampler(LedgerSampler):
 
     def __init__(self, pids: Sequence[int], *, options: SamplingOptions, library: str = LIBRARY) -> None:
         self._lib = LibProc(library)
-        self._has_counters = options.counters and bool(self._lib.levels)
+        self._has_counters = options.counters and not self._lib.why_no_counts()
         super().__init__(
             pids,
             options=options,

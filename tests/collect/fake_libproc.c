@@ -22,8 +22,14 @@ _Static_assert(offsetof(struct proc_threadcounts, ptc_counts) == 8, "8 bytes of 
 _Static_assert(sizeof(struct proc_threadinfo) == 112, "112 bytes");
 _Static_assert(offsetof(struct proc_threadinfo, pth_name) == 48, "name at 48");
 
+/* proc_pidthreadcounts copies out as much as the buffer holds, and only a buffer below its header is refused;
+ * proc_pidlistthreads gives no error and nothing for a task without threads; other users' processes are refused
+ * before it is looked which thread is asked for. */
+
 /* What the tests set. */
-int fake_levels = 2, fake_threads = 3, fake_pid = 0, fake_short = 0, fake_denied = 0, fake_fail_tid = 0, fake_calls = 0, fake_renamed = 0, fake_uncounted = 0;
+int fake_levels = 2, fake_threads = 3, fake_pid = 0, fake_short = 0, fake_denied = 0, fake_fail_tid = 0, fake_calls = 0, fake_renamed = 0, fake_uncounted = 0, fake_emptied = 0;
+int fake_counts_errno = 0, fake_translated = 0, fake_first_name = 0;
+uint32_t fake_numer = 125, fake_denom = 3;
 uint64_t fake_base = 1;
 
 int proc_pidinfo(int pid, int flavor, uint64_t arg, void *buffer, int size) {
@@ -31,6 +37,8 @@ int proc_pidinfo(int pid, int flavor, uint64_t arg, void *buffer, int size) {
     if (fake_denied) { errno = EPERM; return 0; }
     if (pid != fake_pid) { errno = ESRCH; return 0; }
     if (flavor == 28) {
+        if (size < 8) { errno = ENOMEM; return 0; }
+        if (fake_emptied) return 0;
         int room = size / (int)sizeof(uint64_t), n = fake_threads < room ? fake_threads : room;
         for (int i = 0; i < n; i++) ((uint64_t *)buffer)[i] = 0x100000000ull + (uint64_t)i;
         return n * (int)sizeof(uint64_t);
@@ -42,16 +50,20 @@ int proc_pidinfo(int pid, int flavor, uint64_t arg, void *buffer, int size) {
     }
     if (flavor == 34) {
         int need = 8 + fake_levels * 40;
-        if (size < need) { errno = ENOMEM; return 0; }
-        struct proc_threadcounts *c = buffer;
-        memset(c, 0xEE, (size_t)need);
+        if (fake_counts_errno) { errno = fake_counts_errno; return 0; }
+        if (size < 8) { errno = ENOMEM; return 0; }
+        char whole[8 + 3 * 40];
+        struct proc_threadcounts *c = (void *)whole;
+        memset(c, 0xEE, sizeof whole);
         c->ptc_len = (uint16_t)fake_levels;
         for (int level = 0; level < fake_levels; level++) {
             uint64_t k = fake_base * (uint64_t)(level + 1) * (i + 1);
             c->ptc_counts[level] = (struct proc_threadcounts_data){4000 * k, 1000 * k, 20 * k, 4 * k, 7};
             if (fake_uncounted) c->ptc_counts[level].ptcd_instructions = c->ptc_counts[level].ptcd_cycles = 0;
         }
-        return fake_short ? need - 40 : need;
+        int given = fake_short ? need - 40 : need < size ? need : size;
+        memcpy(buffer, whole, (size_t)given);
+        return given;
     }
     if (flavor == 15) {
         if (size < (int)sizeof(struct proc_threadinfo)) { errno = ENOMEM; return 0; }
@@ -68,25 +80,36 @@ int proc_pidinfo(int pid, int flavor, uint64_t arg, void *buffer, int size) {
 
 int sysctlbyname(const char *name, void *old, size_t *size, void *new, size_t new_size) {
     (void)new, (void)new_size;
-    const char *names[] = {"Performance", "Efficiency", "Super"};
+    const char *names[] = {"Performance", "Efficiency", "Super", "Performance"};
+    const char **level_names = names + fake_first_name;
+    if (!strcmp(name, "hw.tbfrequency") || !strcmp(name, "sysctl.proc_translated")) {
+        int64_t value = name[0] == 'h' ? 24000000 : fake_translated; /* a quad; an int */
+        size_t bytes = name[0] == 'h' ? 8 : 4;
+        if (*size < bytes) { errno = ENOMEM; return -1; }
+        memcpy(old, &value, bytes);
+        *size = bytes;
+        return 0;
+    }
     if (!strcmp(name, "hw.nperflevels")) {
         if (*size < sizeof(int)) { errno = ENOMEM; return -1; }
         memcpy(old, &fake_levels, sizeof(int));
+        *size = sizeof(int);
         return 0;
     }
     if (!strncmp(name, "hw.perflevel", 12)) {
         int level = name[12] - '0';
         if (level < 0 || level >= fake_levels) { errno = ENOENT; return -1; }
         if (!strcmp(name + 13, ".name")) {
-            size_t need = strlen(names[level]) + 1;
+            size_t need = strlen(level_names[level]) + 1;
             if (*size < need) { errno = ENOMEM; return -1; }
-            memcpy(old, names[level], need);
+            memcpy(old, level_names[level], need);
             *size = need;
             return 0;
         }
         if (!strcmp(name + 13, ".logicalcpu")) {
-            int cpus = level ? 4 : 12;
-            memcpy(old, &cpus, sizeof cpus);
+            int64_t cpus = level ? 4 : 12;
+            *size = *size >= 8 ? 8 : 4; /* sysctl_io_number: as many bytes as are asked for */
+            memcpy(old, &cpus, *size);
             return 0;
         }
     }
@@ -95,6 +118,6 @@ int sysctlbyname(const char *name, void *old, size_t *size, void *new, size_t ne
 }
 
 int mach_timebase_info(uint32_t *ratio) {
-    ratio[0] = 125, ratio[1] = 3;
+    ratio[0] = fake_numer, ratio[1] = fake_denom;
     return 0;
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
+import errno
 import os
 import shutil
 import subprocess
@@ -95,6 +96,59 @@ def test_a_thread_that_names_itself_after_its_start_gets_that_name_within_a_seco
     assert (info.index, info.tid, info.name) == (0, FIRST, "worker-0")
     put(library, "fake_renamed", 0)
     assert not [s for s in run.sample(5_000_000_000) if isinstance(s, ThreadInfo)]  # one more look, not one a tick
+
+
+def test_an_intel_mac_counts_in_ns_and_a_translated_livemon_in_the_ticks_of_the_real_clock(library: str) -> None:
+    """Rosetta tells Intel's 1/1, while the kernel counts ticks of 24 MHz."""
+    put(library, "fake_pid", 7)
+    for name in ("fake_numer", "fake_denom"):
+        put(library, name, 1, ctypes.c_uint32)
+    assert LibProc(library).counts(7, FIRST) == ((24, 1000, 4000), (48, 2000, 8000))
+    put(library, "fake_translated", 1)
+    assert LibProc(library).counts(7, FIRST) == ((1000, 1000, 4000), (2000, 2000, 8000))
+    put(library, "fake_denom", 0, ctypes.c_uint32)
+    put(library, "fake_translated", 0)
+    assert LibProc(library).counts(7, FIRST) == ((24, 1000, 4000), (48, 2000, 8000))
+
+
+@pytest.mark.parametrize("code", [errno.EINVAL, errno.ENOTSUP])
+def test_a_macos_without_these_counters_gives_cpu_time_and_says_so(library: str, code: int) -> None:
+    put(library, "fake_counts_errno", code)
+    run = sampler(library)
+    tick = tick_of(run.sample(1))
+    assert tick.classes == ()
+    assert list(tick.cpu_ns) == [5050, 10050, 15050]
+    told = {c.name: c for c in run.capabilities}
+    assert not told["hardware counters"].available
+    assert "macOS keeps none" in told["hardware counters"].reason
+    assert told["core classes"].available
+
+
+def test_a_process_whose_threads_are_all_gone_has_ended_whatever_failed_before(library: str) -> None:
+    put(library, "fake_pid", 7)
+    put(library, "fake_denied", 1)
+    lib = LibProc(library)
+    with pytest.raises(PermissionError):
+        lib.thread_ids(7)
+    put(library, "fake_denied", 0)
+    put(library, "fake_emptied", 1)
+    with pytest.raises(ProcessLookupError):
+        lib.thread_ids(7)
+
+
+def test_more_levels_than_are_named_leave_the_named_ones_right(library: str) -> None:
+    put(library, "fake_pid", 7)
+    lib = LibProc(library)
+    put(library, "fake_levels", 3)  # the answer is cut to the buffer
+    assert lib.counts(7, FIRST) == ((1000, 1000, 4000), (2000, 2000, 8000))
+
+
+def test_where_no_level_is_called_efficiency_the_slowest_one_is(library: str) -> None:
+    put(library, "fake_first_name", 2)
+    found = topology(LibProc(library))
+    assert (found.classes, found.efficiency_classes) == (("S", "P"), ("P",))
+    put(library, "fake_levels", 1)
+    assert topology(LibProc(library)).efficiency_classes == ()
 
 
 def test_a_failed_read_is_none_and_a_dead_process_an_error(library: str) -> None:
