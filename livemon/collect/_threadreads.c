@@ -22,6 +22,7 @@
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #ifdef __linux__
 #include <sys/syscall.h>
@@ -37,6 +38,7 @@ enum {
     UNKNOWN_CPU = -1,
     FIRST_ROWS = 64,
     COLUMNS = 5,
+    INTERFACE = 1, /* to be raised when a method changes: a checkout may hold an older build */
 };
 
 struct row {
@@ -292,6 +294,13 @@ static PyObject *readings_look(Readings *self, PyObject *args) {
     return list_found(self, changed);
 }
 
+static PyObject *readings_links(PyObject *Py_UNUSED(self), PyObject *descriptor) {
+    struct stat about;
+    int fd = PyObject_AsFileDescriptor(descriptor);
+    if (fd < 0) return NULL;
+    return fstat(fd, &about) ? PyErr_SetFromErrno(PyExc_OSError) : PyLong_FromUnsignedLongLong(about.st_nlink);
+}
+
 static PyObject *readings_reading(Readings *self, PyObject *position) {
     struct row *row = is_usable(self) ? row_of(self, position) : NULL;
     if (!row) return NULL;
@@ -346,6 +355,7 @@ static PyMethodDef readings_methods[] = {
     {"remove", (PyCFunction)(void (*)(void))readings_remove, METH_O, NULL},
     {"read", (PyCFunction)(void (*)(void))readings_read, METH_NOARGS, NULL},
     {"look", (PyCFunction)(void (*)(void))readings_look, METH_VARARGS, NULL},
+    {"links", readings_links, METH_O, NULL},
     {"reading", (PyCFunction)(void (*)(void))readings_reading, METH_O, NULL},
     {"last_cpu", (PyCFunction)(void (*)(void))readings_last_cpu, METH_O, NULL},
     {"columns", (PyCFunction)(void (*)(void))readings_columns, METH_O, NULL},
@@ -372,7 +382,7 @@ static int module_exec(PyObject *module) {
     if (!type) return -1;
     int failed = PyModule_AddType(module, (PyTypeObject *)type);
     Py_DECREF(type);
-    return failed;
+    return failed ? failed : PyModule_AddIntConstant(module, "INTERFACE", INTERFACE);
 }
 
 static PyModuleDef_Slot module_slots[] = {

@@ -203,7 +203,7 @@ class ProcSampler:
         for process in tuple(self._processes.values()):
             if process.is_self and process.links > 0 and process not in checked:
                 continue
-            links = os.fstat(process.task_fd).st_nlink
+            links = table.links(process.task_fd)
             if links != process.links or process.pid in churned or (process in checked and self._lists_all):
                 arrived += self._list_threads(process, now_ns, out)
             if process.has_churn and process in checked and not process.is_self and process.links > 0:

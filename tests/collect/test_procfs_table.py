@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import ModuleType
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -24,13 +24,12 @@ from hypothesis import strategies as st
 from livemon.collect.procfs_table import (
     READER_VARIABLE,
     CompiledTable,
-    PythonTable,
-    StatTable,
     Thread,
     ThreadTable,
     open_table,
     reader_capability,
 )
+from livemon.collect.python_table import PythonTable, StatTable
 from livemon.model.facts import Capability
 from livemon.parse.procfs import parse_stat
 from tests.collect.fake_machine import stat_line
@@ -216,6 +215,17 @@ def test_what_changed_what_can_no_longer_be_read_and_where_it_ran() -> None:
             assert table.read()[0] == []
 
 
+def test_both_count_the_links_of_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    folder = os.open(tmp_path, os.O_RDONLY)
+    for table in CompiledTable(readings()), PythonTable():
+        assert table.links(folder) == os.stat(tmp_path).st_nlink
+    os.close(folder)
+    for table in CompiledTable(readings()), PythonTable():
+        with pytest.raises(OSError, match="descriptor"):
+            table.links(folder)
+
+
 # -- the compiled reader alone
 
 
@@ -344,9 +354,8 @@ def test_it_looks_at_facts_from_anywhere_and_names_those_that_changed() -> None:
 
 
 def test_the_fastest_that_there_is_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = readings()
-    monkeypatch.setitem(sys.modules, MODULE, sys.modules[__name__])
-    monkeypatch.setattr(sys.modules[__name__], "Readings", lambda: kept, raising=False)
+    readings()  # skips where there is none
+    monkeypatch.setitem(sys.modules, MODULE, compiled_reader())  # type: ignore[arg-type]
     assert type(open_table(has_schedstat=True, tick_ns=1)) is CompiledTable
     assert reader_capability(has_schedstat=True) == Capability("thread reader", True, "compiled")
     assert type(open_table(has_schedstat=False, tick_ns=1)) is StatTable
@@ -356,15 +365,21 @@ def test_the_fastest_that_there_is_is_taken(monkeypatch: pytest.MonkeyPatch) -> 
     assert reader_capability(has_schedstat=True).remedy == f"unset {READER_VARIABLE}"
 
 
-@pytest.mark.parametrize("is_broken", [False, True])
+@pytest.mark.parametrize(
+    ("module", "why", "remedy"),
+    [
+        (None, "no C compiler", "gcc"),
+        (SimpleNamespace(), "does not load", "gcc"),
+        (SimpleNamespace(INTERFACE=0, Readings=None), "another version", "pip install -e ."),
+    ],
+)
 def test_without_the_compiled_one_it_is_said_what_that_costs_and_how_to_get_it(
-    monkeypatch: pytest.MonkeyPatch, is_broken: bool
+    monkeypatch: pytest.MonkeyPatch, module: object, why: str, remedy: str
 ) -> None:
-    broken = ModuleType(MODULE)  # one of another system: it imports, but has not what is needed
-    monkeypatch.setitem(sys.modules, MODULE, broken if is_broken else None)
+    monkeypatch.setitem(sys.modules, MODULE, module)  # type: ignore[arg-type]
     assert type(open_table(has_schedstat=True, tick_ns=1)) is PythonTable
     told = reader_capability(has_schedstat=True)
     assert told.available
     assert re.match(r"pure Python, 1\.\d× the CPU time", told.reason)
-    assert ("does not load" if is_broken else "no C compiler") in told.reason
-    assert "gcc" in told.remedy
+    assert why in told.reason
+    assert remedy in told.remedy
