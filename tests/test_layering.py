@@ -58,6 +58,7 @@ def modules_after(statement: str) -> set[str]:
     ("statement", "banned"),
     [
         ("import livemon.cli", {"textual", "rich", "numpy", "psutil", "sqlite3"}),
+        ("from livemon.model.criteria import load_criteria; load_criteria('')", {"tomllib"}),
         ("import livemon.commands.watch", {"textual", "rich", "numpy", "zoneinfo", "livemon.collect.tail"}),
         ("import livemon.commands.demo", {"textual", "rich", "numpy", "zoneinfo", "livemon.demo.kernels"}),
         ("import livemon.record", {"textual", "rich", "numpy"}),

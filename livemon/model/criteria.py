@@ -157,6 +157,9 @@ def load_criteria(text: str, *, name: str = "criteria") -> Criteria:
     Raises:
         UsageError: not TOML, an unknown key, a wrong type or range; says the line.
     """
+    if not text:
+        # Most sessions are judged by the defaults, and their first figures wait for this.
+        return Criteria()
     from livemon.model.criteria_toml import read
 
     return read(text, name=name)

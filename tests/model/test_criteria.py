@@ -141,3 +141,7 @@ def test_a_wrong_override_is_the_users_mistake(key: str, value: str) -> None:
 
 def test_the_defaults_are_toml_that_any_reader_takes() -> None:
     assert tomllib.loads(write())["finalize"]["budget_ms"] == 5.0
+
+
+def test_no_text_and_a_text_that_says_nothing_are_the_defaults() -> None:
+    assert load_criteria("") == load_criteria("# nothing\n") == Criteria()
