@@ -8,6 +8,8 @@ its newest columns.
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, runtime_checkable
 
@@ -133,6 +135,20 @@ class ThreadRow:
     policy: str | None = None
 
 
+class ThreadRows(Sequence[ThreadRow]):
+    """Rows that are made when they are looked at: of thousands of threads a screen shows forty."""
+
+    @property
+    @abstractmethod
+    def places(self) -> tuple[tuple[int, bool], ...]:
+        """(Index, whether it is there and not livemon's own) of each row; the same object while nothing changes."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 @dataclass(frozen=True, slots=True)
 class MarkPoint:
     """A mark on the timeline."""
@@ -217,7 +233,7 @@ class Snapshot:
     """Width of the charts."""
     verdict: Verdict
     stages: tuple[StageRow, ...]
-    threads: tuple[ThreadRow, ...]
+    threads: Sequence[ThreadRow]
     findings: tuple[Finding, ...]
     """As known at ``at_ns``."""
     timeline: Timeline

@@ -17,7 +17,7 @@ class Panel:
     def set(self, keys: list[object], height: int) -> None:
         """The rows now, and how many are visible."""
         was = self.index
-        if keys != self.keys:
+        if keys is not self.keys and keys != self.keys:
             self.keys = keys
             self._places = {key: position for position, key in enumerate(keys)}
         self.height = max(height, 1)

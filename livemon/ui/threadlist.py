@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import overload
 
-from livemon.model.snapshot import ThreadRow
+from livemon.model.snapshot import ThreadRow, ThreadRows
 from livemon.ui.filtering import Filter
 from livemon.ui.render.threads import Group, thread_value
 
@@ -39,6 +39,52 @@ def sort_key(row: ThreadRow, key: str) -> tuple[int, float | str, int]:
     return (1, 0.0, row.index) if value is None else (0, -value, row.index)
 
 
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """Of thousands of threads the same ones are listed frame after frame."""
+
+    listed: tuple[tuple[int, bool], ...]
+    involved: AbstractSet[int]
+    order: list[int]
+    keys: list[object]
+
+
+def places_of(rows: Sequence[ThreadRow]) -> tuple[tuple[int, bool], ...]:
+    """As ``ThreadRows.places``."""
+    return tuple([(row.index, row.is_alive and not row.is_self) for row in rows])
+
+
+class Arranged(Sequence[ThreadRow]):
+    """Rows in an order, taken from where they are when they are asked for.
+
+    Args:
+        rows: All of them.
+        order: The place in ``rows`` of each.
+        keys: Their indexes, in order.
+    """
+
+    def __init__(self, rows: Sequence[ThreadRow], order: list[int], keys: list[object]) -> None:
+        self._rows, self._order = rows, order
+        self.keys = keys
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    @overload
+    def __getitem__(self, position: int) -> ThreadRow: ...
+    @overload
+    def __getitem__(self, position: slice) -> Sequence[ThreadRow]: ...
+    def __getitem__(self, position: int | slice) -> ThreadRow | Sequence[ThreadRow]:
+        if isinstance(position, slice):
+            return Arranged(self._rows, self._order[position], self.keys[position])
+        return self._rows[self._order[position]]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 class ThreadList:
     """Keeps an order between frames and makes the entries of one."""
 
@@ -46,12 +92,11 @@ class ThreadList:
         self._places: dict[int, int] = {}
         self._sorted_for: tuple[str, bool] | None = None
         self._sorted_ns = 0
-        self._ordered: tuple[object, list[int]] = (None, [])
-        """Of what, and the position of each row in order: of thousands the same ones are listed frame after frame."""
+        self._ordered: _Order | None = None
 
     def ordered(
         self, rows: Sequence[ThreadRow], key: str, *, is_reversed: bool, at_ns: int | None, involved: AbstractSet[int]
-    ) -> list[ThreadRow]:
+    ) -> Sequence[ThreadRow]:
         """The rows in order: those of the shown episode first, livemon's own and those that have ended last.
 
         ``at_ns`` is ``None`` while standing still.
@@ -64,13 +109,15 @@ class ThreadList:
                 known.sort(key=lambda row: sort_key(row, key)[0])
             self._places = {row.index: place for place, row in enumerate(known)}
             self._sorted_for, self._sorted_ns = (key, is_reversed), at_ns or 0
-            self._ordered = (None, [])
-        listed = ([(row.index, row.is_alive and not row.is_self) for row in rows], set(involved))
-        if listed != self._ordered[0]:
+            self._ordered = None
+        listed = rows.places if isinstance(rows, ThreadRows) else places_of(rows)
+        if self._ordered is None or self._ordered.listed != listed or self._ordered.involved != involved:
             places, last = self._places, len(self._places)
-            ranks = [(k not in involved, not is_first, places.get(k, last + k)) for k, is_first in listed[0]]
-            self._ordered = (listed, sorted(range(len(ranks)), key=ranks.__getitem__))
-        return [rows[position] for position in self._ordered[1]]
+            ranks = [(k not in involved, not is_first, places.get(k, last + k)) for k, is_first in listed]
+            order = sorted(range(len(ranks)), key=ranks.__getitem__)
+            keys: list[object] = [listed[place][0] for place in order]
+            self._ordered = _Order(listed, set(involved), order, keys)
+        return Arranged(rows, self._ordered.order, self._ordered.keys)
 
     @staticmethod
     def entries(rows: Sequence[ThreadRow], by: str, expanded: AbstractSet[str]) -> Sequence[Entry]:
@@ -108,7 +155,7 @@ class Ungrouped(Sequence[Entry]):
 
     def keys(self) -> list[object]:
         """The key of each entry."""
-        return [row.index for row in self._rows]
+        return self._rows.keys if isinstance(self._rows, Arranged) else [row.index for row in self._rows]
 
 
 def keys_of(entries: Sequence[Entry]) -> list[object]:
@@ -123,6 +170,6 @@ def group_key(row: ThreadRow, by: str) -> str:
     return row.name if by == "name" else row.role
 
 
-def visible_rows(rows: Sequence[ThreadRow], wanted: Filter) -> list[ThreadRow]:
+def visible_rows(rows: Sequence[ThreadRow], wanted: Filter) -> Sequence[ThreadRow]:
     """The rows that pass the filter; threads that have ended stay listed while the window holds them."""
-    return [row for row in rows if wanted.keeps_thread(row)] if wanted.terms else list(rows)
+    return [row for row in rows if wanted.keeps_thread(row)] if wanted.terms else rows

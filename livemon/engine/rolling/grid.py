@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from livemon.engine.rolling.ring_memory import Floats
+from livemon.engine.rolling.ring_memory import Floats, RingMemory
 from livemon.engine.rolling.thread_rings import CLASSES, HIGH, LISTED, LOW, Block
 from livemon.model.snapshot import Series
 
@@ -102,6 +102,14 @@ class Column:
     did nothing."""
     index: npt.NDArray[np.int32] | None
     """The threads, ascending; ``None``: all from 0 on."""
+    is_kept: bool = False
+    """It is in the memory of the rings, as no more comes into it: the newest one is made anew with each tick."""
+
+    def kept(self, memory: RingMemory) -> Column:
+        """The same to be there as long as the chart."""
+        values = memory.floats(*self.values.shape)
+        values[:] = self.values
+        return Column(self.blocks, self.ticks, values, self.index, is_kept=True)
 
     def take(self, indexes: npt.NDArray[np.int64], out: Floats) -> None:
         """What some threads did."""
@@ -118,6 +126,7 @@ class Columns:
 
     def __init__(self) -> None:
         self._known: dict[int, Column] = {}
+        self._memory = RingMemory()
         self._made_for = (0, 0)
 
     def of(self, blocks: Sequence[Block], grid: Grid, classes: int) -> list[Column | None]:
@@ -128,11 +137,14 @@ class Columns:
         for block, column in zip(kept, at, strict=True):
             inside.setdefault(column, []).append(block)
         found: dict[int, Column] = {}
+        newest = max(inside, default=0)
         for column, several in inside.items():
             bucket, mine = grid.first_bucket + column, tuple(several)
-            before = known.get(bucket)
+            made = known.get(bucket)
             # Blocks are equal only to themselves, and never change.
-            found[bucket] = before if before is not None and before.blocks == mine else self._make(mine, classes)
+            if made is None or made.blocks != mine:
+                made = self._make(mine, classes)
+            found[bucket] = made if column == newest or made.is_kept else made.kept(self._memory)
         self._known, self._made_for = found, (grid.bucket_ns, classes)
         return [found.get(grid.first_bucket + column) for column in range(grid.columns)]
 

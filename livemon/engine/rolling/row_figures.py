@@ -58,7 +58,7 @@ def why_no_ipc(cycles: float, instructions: float) -> Figure:
 
 
 class RowFigures:
-    """Current figures of the rows, computed for all of them, read one by one."""
+    """Current figures of the threads, by their index: summed up for all of them, made one by one."""
 
     def __init__(
         self,
@@ -69,113 +69,128 @@ class RowFigures:
         recent: Doubles,
         recent_ns: int,
         units: int | None,
-        there: npt.NDArray[np.int64],
     ) -> None:
-        known = np.minimum(there, len(rings.last_cpu) - 1)
-        inside = there < len(rings.last_cpu)
         self._names = rings.class_names
         self._is_exact = rings.is_exact
         self._scaled: Quality = "scaled" if rings.is_scaled else "measured"
         self._scaled_reason = "the counters were active only part of the time" if rings.is_scaled else ""
         self._units = units
         self._now_ns, self._recent_ns = now_ns, recent_ns
-        self._where = np.where(inside, rings.last_cpu[known], -1).tolist()
-        self._lacks_cpu: list[bool] = (rings.lacks_cpu[known] & inside).tolist()
-        self._has_delay = (rings.has_delay[known] & inside).tolist()
-        self._has_where = (rings.has_where[known] & inside).tolist()
-        self._has_counters = (rings.has_counters[known] & inside).tolist()
-        self._is_unpaired = (rings.is_unpaired[known] & inside).tolist()
-        self._cpu_now, self._delay_now = now[CPU].tolist(), now[DELAY].tolist()
-        self._cpu, self._hops = recent[CPU].tolist(), recent[HOPS].tolist()
-        self._cycles, self._instructions = recent[CYCLES].tolist(), recent[INSTRUCTIONS].tolist()
-        self._counted = recent[COUNTED].tolist()
+        # The rings go on changing; what is read here is of this frame.
+        self._where = rings.last_cpu.copy()
+        self._lacks_cpu = rings.lacks_cpu.copy()
+        self._has_delay = rings.has_delay.copy()
+        self._has_where = rings.has_where.copy()
+        self._has_counters = rings.has_counters.copy()
+        self._is_unpaired = rings.is_unpaired.copy()
+        self._held = len(self._where)
+        self._now, self._recent = now, recent
         by_class = recent[CLASSES : CLASSES + len(self._names)]
-        self._classed = by_class.sum(axis=0).tolist() if self._names else [0.0] * len(there)
         is_efficiency = [cores.is_efficiency(name) for name in self._names]
         self._tells = len(self._names) > 1 or any(is_efficiency)
-        self._efficient = by_class[is_efficiency].sum(axis=0).tolist() if self._names else [0.0] * len(there)
-        self._most = by_class.argmax(axis=0).tolist() if self._names else [0] * len(there)
-        self._where_class = cores.classes_of(np.asarray(self._where, np.int64)).tolist()
-        self._topology = cores.names
+        self._classed = by_class.sum(axis=0)
+        self._efficient = by_class[is_efficiency].sum(axis=0)
+        self._by_class = by_class
+        self._cores = cores
 
-    def last_cpu(self, row: int) -> Figure:
+    def _is(self, flags: npt.NDArray[np.bool_], thread: int) -> bool:
+        return thread < self._held and bool(flags.item(thread))
+
+    def last_cpu(self, thread: int) -> Figure:
         """CPU it was last seen on."""
-        return Figure(float(self._where[row])) if self._where[row] >= 0 else NO_WHERE
+        where = self._cpu_of(thread)
+        return Figure(float(where)) if where >= 0 else NO_WHERE
 
-    def core_class(self, row: int) -> tuple[str | None, Quality]:
+    def _cpu_of(self, thread: int) -> int:
+        return self._where.item(thread) if thread < self._held else -1
+
+    def core_class(self, thread: int) -> tuple[str | None, Quality]:
         """Class it ran on last."""
-        if self._is_exact and self._classed[row] > 0:
-            return self._names[self._most[row]], "measured"
-        position = self._where_class[row]
+        if self._is_exact and self._names and self._classed.item(thread) > 0:
+            return self._names[int(self._by_class[:, thread].argmax())], "measured"
+        position = int(self._cores.classes_of(self._where[thread : thread + 1])[0]) if thread < self._held else -1
         if position >= 0:
-            return self._topology[position], "estimated" if len(self._topology) > 1 else "measured"
+            topology = self._cores.names
+            return topology[position], "estimated" if len(topology) > 1 else "measured"
         return None, "unknown"
 
-    def lacks_cpu(self, row: int) -> bool:
+    def lacks_cpu(self, thread: int) -> bool:
         """Whether its newest reading gave no CPU time."""
-        return self._lacks_cpu[row]
+        return self._is(self._lacks_cpu, thread)
 
-    def cpu_percent(self, row: int) -> Figure:
+    def cpu_percent(self, thread: int) -> Figure:
         """Percent of one core over the newest second."""
         if not self._now_ns:
             return NO_SECOND
-        if self._lacks_cpu[row]:
+        if self._is(self._lacks_cpu, thread):
             return NOT_MEASURED
-        cpu = self._cpu_now[row]
+        cpu = self._now.item(CPU, thread)
         return Figure(100.0 * cpu / self._now_ns) if cpu else ZERO
 
-    def cpu_per_unit(self, row: int) -> Figure:
+    def cpu_per_unit(self, thread: int) -> Figure:
         """CPU ms per unit of work."""
         if not self._units:
             return NO_UNITS
-        if self._lacks_cpu[row]:
+        if self._is(self._lacks_cpu, thread):
             return NOT_MEASURED
-        return Figure(self._cpu[row] / 1e6 / self._units) if self._cpu[row] else ZERO
+        return Figure(self._recent.item(CPU, thread) / 1e6 / self._units) if self._recent.item(CPU, thread) else ZERO
 
-    def ipc(self, row: int) -> Figure:
+    def ipc(self, thread: int) -> Figure:
         """Instructions per cycle."""
-        if not self._has_counters[row]:
+        if not self._is(self._has_counters, thread):
             return NO_COUNTERS
-        if self._is_unpaired[row]:
-            return why_no_ipc(self._cycles[row], self._instructions[row])
-        if self._counted[row] < IPC_FLOOR_NS or self._cycles[row] <= 0:
+        if self._is(self._is_unpaired, thread):
+            return why_no_ipc(self._recent.item(CYCLES, thread), self._recent.item(INSTRUCTIONS, thread))
+        if self._recent.item(COUNTED, thread) < IPC_FLOOR_NS or self._recent.item(CYCLES, thread) <= 0:
             return NO_CPU
-        return Figure(self._instructions[row] / self._cycles[row], self._scaled, self._scaled_reason)
+        return Figure(
+            self._recent.item(INSTRUCTIONS, thread) / self._recent.item(CYCLES, thread),
+            self._scaled,
+            self._scaled_reason,
+        )
 
-    def cycles_per_ns(self, row: int) -> Figure:
+    def cycles_per_ns(self, thread: int) -> Figure:
         """Cycles per CPU ns: relative, not a clock frequency."""
-        if not self._has_counters[row]:
+        if not self._is(self._has_counters, thread):
             return NO_COUNTERS
-        if self._counted[row] < IPC_FLOOR_NS:
-            return NO_CYCLES if self._instructions[row] > 0 and self._counted[row] <= 0 else NO_CPU
-        return Figure(self._cycles[row] / self._counted[row], self._scaled, self._scaled_reason)
+        if self._recent.item(COUNTED, thread) < IPC_FLOOR_NS:
+            return (
+                NO_CYCLES
+                if self._recent.item(INSTRUCTIONS, thread) > 0 and self._recent.item(COUNTED, thread) <= 0
+                else NO_CPU
+            )
+        return Figure(
+            self._recent.item(CYCLES, thread) / self._recent.item(COUNTED, thread), self._scaled, self._scaled_reason
+        )
 
-    def wait_percent(self, row: int) -> Figure:
+    def wait_percent(self, thread: int) -> Figure:
         """Run-queue delay in percent of CPU time and delay over the newest second."""
-        if not self._has_delay[row]:
+        if not self._is(self._has_delay, thread):
             return NO_DELAY
         if not self._now_ns:
             return NO_SECOND
-        both = self._cpu_now[row] + self._delay_now[row]
-        return Figure(100.0 * self._delay_now[row] / both) if both > 0 else ZERO
+        both = self._now.item(CPU, thread) + self._now.item(DELAY, thread)
+        return Figure(100.0 * self._now.item(DELAY, thread) / both) if both > 0 else ZERO
 
-    def migrations(self, row: int) -> Figure:
+    def migrations(self, thread: int) -> Figure:
         """CPU changes a second, a lower bound."""
-        if not self._has_where[row]:
+        if not self._is(self._has_where, thread):
             return NO_WHERE
         if not self._recent_ns:
             return NO_SECOND
-        if not self._hops[row]:
+        if not self._recent.item(HOPS, thread):
             return NO_HOPS
-        return Figure(self._hops[row] / (self._recent_ns / 1e9), "estimated", "CPU changes seen between samples")
+        return Figure(
+            self._recent.item(HOPS, thread) / (self._recent_ns / 1e9), "estimated", "CPU changes seen between samples"
+        )
 
-    def efficiency_share(self, row: int) -> Figure:
+    def efficiency_share(self, thread: int) -> Figure:
         """Share of its CPU time on efficiency cores."""
         if not self._tells:
             return NO_CLASSES if not self._names else ONE_CLASS
-        if self._classed[row] <= 0:
+        if self._classed.item(thread) <= 0:
             return IDLE
-        share = self._efficient[row] / self._classed[row]
+        share = self._efficient.item(thread) / self._classed.item(thread)
         if self._is_exact:
             return ZERO if share == 0 else ALL if share == 1 else Figure(share)
         return Figure(share, "estimated", "from the CPU it was seen on at each tick")

@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
 from livemon.model.samples import ThreadGone, ThreadInfo
 
 _NOT_GONE = 1 << 62
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The threads that were there at some time in a window; the same object as long as that does not change."""
+
+    indexes: npt.NDArray[np.int64]
+    alive: npt.NDArray[np.bool_]
+    """Which of them are there at the end of the window."""
+    infos: list[ThreadInfo]
+    born_ns: list[int]
+    gone_ns: list[int]
+    """Far in the future while they are there."""
+    places: tuple[tuple[int, bool], ...]
+    """As ``ThreadRows.places``."""
 
 
 class ThreadBook:
@@ -17,6 +34,7 @@ class ThreadBook:
         self.infos: dict[int, ThreadInfo] = {}
         self._born = np.full(64, _NOT_GONE, np.int64)
         self._gone = np.full(64, _NOT_GONE, np.int64)
+        self._listing: Listing | None = None
 
     def meet(self, info: ThreadInfo) -> None:
         """A thread was found, or something about it has changed."""
@@ -27,25 +45,38 @@ class ThreadBook:
             more = np.full(max(2 * len(self._born), k + 1) - len(self._born), _NOT_GONE, np.int64)
             self._born, self._gone = np.concatenate([self._born, more]), np.concatenate([self._gone, more])
         self.infos[k] = info
+        self._listing = None
         self._born[k] = min(self._born[k], info.arrival_ns)
 
     def end(self, gone: ThreadGone) -> None:
         """A thread ended."""
         if 0 <= gone.index < len(self._gone):
             self._gone[gone.index] = gone.arrival_ns
+            self._listing = None
 
     @property
     def size(self) -> int:
         """Highest thread index + 1, at least."""
         return len(self._born)
 
-    def between(self, start_ns: int, end_ns: int) -> npt.NDArray[np.int64]:
-        """Indexes of the threads that were there at some time in a window."""
-        return np.flatnonzero((self._born <= end_ns) & (self._gone >= start_ns))
-
-    def lives(self, indexes: npt.NDArray[np.int64]) -> tuple[list[int], list[int]]:
-        """When threads were found, and when they ended (far in the future while they are there)."""
-        return self._born[indexes].tolist(), self._gone[indexes].tolist()
+    def between(self, start_ns: int, end_ns: int, only: int | None = None) -> Listing:
+        """The threads (or only one of them) that were there at some time in a window."""
+        there = (self._born <= end_ns) & (self._gone >= start_ns)
+        indexes = np.flatnonzero(there)
+        if only is not None:
+            indexes = indexes[indexes == only]
+        alive = self._gone[indexes] > end_ns
+        known = self._listing
+        if known is not None and np.array_equal(known.indexes, indexes) and np.array_equal(known.alive, alive):
+            return known
+        infos = [self.infos[index] for index in indexes.tolist()]
+        firsts = [is_there and not info.is_self for is_there, info in zip(alive.tolist(), infos, strict=True)]
+        places = tuple(zip(indexes.tolist(), firsts, strict=True))
+        lives = self._born[indexes].tolist(), self._gone[indexes].tolist()
+        listing = Listing(indexes, alive, infos, *lives, places)
+        if only is None:
+            self._listing = listing
+        return listing
 
     def born_ns(self, index: int) -> int:
         """When it was found."""

@@ -6,17 +6,18 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import overload
 
 import numpy as np
 
 from livemon.engine.core_classes import CoreClasses
 from livemon.engine.rolling.grid import Columns, Grid
 from livemon.engine.rolling.row_figures import NOW_ROWS, RECENT_NS, RECENT_ROWS, RowFigures
-from livemon.engine.rolling.thread_book import ThreadBook
+from livemon.engine.rolling.thread_book import Listing, ThreadBook
 from livemon.engine.rolling.thread_charts import FEW, Charts, Watched
 from livemon.engine.rolling.thread_rings import CPU, SECOND, ThreadRings
 from livemon.model.samples import ThreadInfo
-from livemon.model.snapshot import Lane, Series, ThreadRow
+from livemon.model.snapshot import Lane, Series, ThreadRow, ThreadRows
 
 _NUMBER = re.compile(r"[-_#:/ ]*\d+$")
 
@@ -38,7 +39,7 @@ def thread_rows(
     only: int | None = None,
     watched: Watched | None = None,
     columns: Columns | None = None,
-) -> tuple[ThreadRow, ...]:
+) -> Sequence[ThreadRow]:
     """The rows of every thread that was there in the window.
 
     Args:
@@ -53,9 +54,8 @@ def thread_rows(
         watched: Whose charts are looked at; ``None``: nobody keeps track.
         columns: Remembers the columns of the charts from frame to frame.
     """
-    there = book.between(at_ns - span_ns, at_ns)
-    if only is not None:
-        there = there[there == only]
+    listing = book.between(at_ns - span_ns, at_ns, only)
+    there = listing.indexes
     if not len(there):
         return ()
     blocks = rings.blocks(grid.start_ns, min(grid.end_ns, at_ns), grid.bucket_ns)
@@ -64,22 +64,47 @@ def thread_rows(
     busiest = there[np.argsort(now[CPU, there])[-FEW:]]
     laid_out = (columns or Columns()).of(blocks, grid, len(rings.class_names))
     charts = Charts(laid_out, grid, there, rings, watched, busiest)
-    figures = RowFigures(rings, cores, now[:, there], now_ns, recent[:, there], recent_ns, units, there)
-    infos = [book.infos[index] for index in there.tolist()]
-    table = _Table(at_ns, infos, figures, charts, *book.lives(there))
-    return tuple([LazyRow(table, row) for row in range(len(infos))])
+    figures = RowFigures(rings, cores, now, now_ns, recent, recent_ns, units)
+    return LazyRows(_Table(listing, figures, charts))
 
 
 @dataclass(frozen=True, slots=True)
 class _Table:
     """What the rows of a frame are made from."""
 
-    at_ns: int
-    infos: Sequence[ThreadInfo]
+    listing: Listing
     figures: RowFigures
     charts: Charts
-    born_ns: Sequence[int]
-    gone_ns: Sequence[int]
+
+
+class LazyRows(ThreadRows):
+    """The rows of a frame."""
+
+    def __init__(self, table: _Table) -> None:
+        self._table = table
+        self._made: dict[int, LazyRow] = {}
+
+    @property
+    def places(self) -> tuple[tuple[int, bool], ...]:
+        """See ``ThreadRows``."""
+        return self._table.listing.places
+
+    def __len__(self) -> int:
+        return len(self._table.listing.infos)
+
+    @overload
+    def __getitem__(self, place: int) -> ThreadRow: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[ThreadRow]: ...
+    def __getitem__(self, place: int | slice) -> ThreadRow | Sequence[ThreadRow]:
+        if isinstance(place, slice):
+            return [self[k] for k in range(*place.indices(len(self)))]
+        row = self._made.get(place)
+        if row is None:
+            k = range(len(self))[place]
+            # Two threads may look at once: both get the row that was there first.
+            row = self._made.setdefault(k, LazyRow(self._table, k))
+        return row
 
 
 class LazyRow(ThreadRow):
@@ -98,40 +123,46 @@ class LazyRow(ThreadRow):
 
     @property
     def _info(self) -> ThreadInfo:
-        return self._table.infos[self._row]
+        return self._table.listing.infos[self._row]
+
+    @property
+    def _figures(self) -> RowFigures:
+        return self._table.figures
 
     def _draw(self) -> tuple[Series, Lane]:
         drawn = self._drawn
         if drawn is None:
             table, row = self._table, self._row
-            series, lane = table.charts.of(table.infos[row].index, table.born_ns[row], table.gone_ns[row])
-            if table.figures.lacks_cpu(row):
+            listing = table.listing
+            index = listing.infos[row].index
+            series, lane = table.charts.of(index, listing.born_ns[row], listing.gone_ns[row])
+            if table.figures.lacks_cpu(index):
                 nothing = (None,) * lane.buckets
                 series = Series(series.first_bucket, series.bucket_ns, nothing, nothing)
             drawn = series, lane
             _PUT_DRAWN(self, drawn)
         return drawn
 
-    index = property(lambda self: self._table.infos[self._row].index)
+    index = property(lambda self: self._info.index)
     pid = property(lambda self: self._info.pid)
     tid = property(lambda self: self._info.tid)
     name = property(lambda self: self._info.name)
     process = property(lambda self: self._info.process)
     role = property(lambda self: role_name(self._info.name))
-    is_alive = property(lambda self: self._table.gone_ns[self._row] > self._table.at_ns)
+    is_alive = property(lambda self: bool(self._table.listing.alive[self._row]))
     is_self = property(lambda self: self._info.is_self)
     affinity = property(lambda self: self._info.affinity)
     policy = property(lambda self: self._info.policy)
-    last_cpu = property(lambda self: self._table.figures.last_cpu(self._row))
-    core_class = property(lambda self: self._table.figures.core_class(self._row)[0])
-    class_quality = property(lambda self: self._table.figures.core_class(self._row)[1])
-    cpu_percent = property(lambda self: self._table.figures.cpu_percent(self._row))
-    cpu_ms_per_unit = property(lambda self: self._table.figures.cpu_per_unit(self._row))
-    ipc = property(lambda self: self._table.figures.ipc(self._row))
-    cycles_per_ns = property(lambda self: self._table.figures.cycles_per_ns(self._row))
-    wait_percent = property(lambda self: self._table.figures.wait_percent(self._row))
-    migrations_per_s = property(lambda self: self._table.figures.migrations(self._row))
-    efficiency_share = property(lambda self: self._table.figures.efficiency_share(self._row))
+    last_cpu = property(lambda self: self._figures.last_cpu(self.index))
+    core_class = property(lambda self: self._figures.core_class(self.index)[0])
+    class_quality = property(lambda self: self._figures.core_class(self.index)[1])
+    cpu_percent = property(lambda self: self._figures.cpu_percent(self.index))
+    cpu_ms_per_unit = property(lambda self: self._figures.cpu_per_unit(self.index))
+    ipc = property(lambda self: self._figures.ipc(self.index))
+    cycles_per_ns = property(lambda self: self._figures.cycles_per_ns(self.index))
+    wait_percent = property(lambda self: self._figures.wait_percent(self.index))
+    migrations_per_s = property(lambda self: self._figures.migrations(self.index))
+    efficiency_share = property(lambda self: self._figures.efficiency_share(self.index))
     series = property(lambda self: self._draw()[0])
     lane = property(lambda self: self._draw()[1])
 

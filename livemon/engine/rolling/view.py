@@ -137,7 +137,7 @@ class RollingView:
 
     def thread_rows(
         self, grid: Grid, at_ns: int, span_ns: int, rings: ThreadRings | None = None, only: int | None = None
-    ) -> tuple[ThreadRow, ...]:
+    ) -> Sequence[ThreadRow]:
         """Rows of the thread table.
 
         Args:
