@@ -7,8 +7,9 @@ kernels. With x = log(duration) and the runs sorted into phases by index modulo 
 
     fit(p) = 1 - sum|x - median of its phase| / sum|x - median of all|     (``livemon.engine.cycle_fit``)
 
-The period is the smallest p whose fit is within 0.05 of the best, if that is > 0.75 over at least three
-cycles (and nine runs: two levels alternate by chance too often in less). If the durations hardly differ
+The period is the smallest p whose fit, less what so many phases fit by chance, is within 0.05 of the best
+(0.1 for a part of it that fits nearly as well), if the best is > 0.75 over at least three cycles (and nine
+runs: two levels alternate by chance too often in less). If the durations hardly differ
 there is nothing to tell apart: period 1. Position is the run index modulo p, so lost lines shift
 nothing. Without a usable index it is the order of the lines; then a lost line shows as a value that
 fits another phase's level, and the next value decides whether the phase has slipped.

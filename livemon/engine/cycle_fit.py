@@ -9,6 +9,8 @@ from livemon.engine.quantiles import median, quantile
 GOOD_FIT = 0.75
 NEAR_BEST = 0.05
 FAINT_FIT = 0.25
+_FEW_CYCLES = 6
+_MUCH_LESS = 1.5
 NARROW = 0.45
 """Spread (log) below which runs are taken as one class."""
 ODD, LOSS, MORE_LOST = 3.0, 2.0, 0.25
@@ -52,15 +54,24 @@ def discover(xs: Sequence[float], positions: Sequence[int], max_period: int, *, 
     >>> discover(steps, range(9), 16)
     3
     """
-    fits = {}
+    raw: dict[int, float] = {}
+    strict: dict[int, float] = {}
     for period in range(2, max_period + 1):
         if len(xs) >= max(3 * period, 9) and len({position % period for position in positions}) == period:
-            unexplained = 1.0 - fit(xs, positions, period)
-            fits[period] = 1.0 - unexplained * (len(xs) / (len(xs) - period) if is_strict else 1.0)
-    best = max(fits.values(), default=0.0)
-    if best <= GOOD_FIT:
+            raw[period] = fit(xs, positions, period)
+            strict[period] = 1.0 - (1.0 - raw[period]) * len(xs) / (len(xs) - period)
+    if max((strict if is_strict else raw).values(), default=0.0) <= GOOD_FIT:
         return None
-    return next(period for period, value in fits.items() if value >= best - NEAR_BEST)
+    # More phases of fewer values each fit better by chance alone: a multiple of the cycle always fits best. So the
+    # periods are compared by what is left after allowing for that; a part of the best one, while that has few
+    # cycles, with a wider margin, unless the best one leaves much less unexplained.
+    best = max(strict, key=lambda period: (strict[period], -period))
+    left = 1.0 - strict[best]
+    for period, value in strict.items():
+        is_part = best % period == 0 and len(xs) < _FEW_CYCLES * best and 1.0 - value <= _MUCH_LESS * left
+        if value >= strict[best] - (2 if is_part else 1) * NEAR_BEST:
+            return period
+    return None
 
 
 def has_no_cycle(xs: Sequence[float], positions: Sequence[int], max_period: int, least_pairs: int) -> bool:

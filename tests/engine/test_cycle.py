@@ -1,5 +1,6 @@
 """The cycle of interleaved kernels."""
 
+import math
 import random
 from collections.abc import Iterable
 
@@ -123,6 +124,25 @@ def test_a_fixed_period_is_taken_as_it_is() -> None:
     assert positions(Cycle(3), [(7, 1.0), (8, 1.0)]) == [(1, 3), (2, 3)]
     assert positions(Cycle(2), [(None, 1.0), (None, 1.0), (None, 1.0)]) == [(0, 2), (1, 2), (0, 2)]
     assert positions(Cycle(False), [(7, 1.0)]) == [None]
+
+
+def test_a_multiple_of_a_noisy_cycle_does_not_win_by_its_many_phases() -> None:
+    found = []
+    for seed in range(200):
+        r = random.Random(seed)
+        runs = [math.log((2.0, 3.6, 6.0)[i % 3]) + r.gauss(0, 0.2) for i in range(36)]
+        found.append(discover(runs, range(36), 16))
+    told = [period for period in found if period is not None]
+    assert len(told) >= 50
+    assert told.count(3) >= 0.95 * len(told)
+
+
+def test_a_long_cycle_is_not_taken_for_one_of_its_parts() -> None:
+    levels = (2.0, 3.6, 6.0, 2.0, 3.6, 9.0)
+    for seed in range(50):
+        r = random.Random(seed)
+        runs = [math.log(levels[i % 6]) + r.gauss(0, 0.05) for i in range(24)]
+        assert discover(runs, range(24), 16) == 6
 
 
 def test_two_alternating_values_are_not_a_cycle_of_four() -> None:
