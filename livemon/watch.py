@@ -105,7 +105,7 @@ class _Watching:
                     reads_stdin=self._options.headless,
                 )
             config = _config(self._watched, self._options, session_path, self._child)
-            # The session is a fifth of a second away: what will show it is imported beside that, not after it.
+            # Another process opens the session: what will show it is imported beside that, not after it.
             self._recorder.configure(config, meanwhile=None if self._options.web else self._import_viewer)
             self._exporter = self._start_exporter()
         except BaseException:

@@ -50,7 +50,7 @@ class Run:
             os.chdir(folder)
             dropped = ("NO_COLOR", "COLUMNS", "LINES", "PYTHONDONTWRITEBYTECODE")
             settings = {k: v for k, v in os.environ.items() if k not in dropped}
-            # As installed: a checkout that is compiled at each start takes a seventh longer to its first paint.
+            # As installed: a checkout that is compiled at each start takes a fifth longer to its first paint.
             settings["PYTHONPYCACHEPREFIX"] = BYTECODE
             settings |= {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8"}
             settings["PYTHONPATH"] = str(folder)
