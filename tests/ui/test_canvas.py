@@ -107,6 +107,28 @@ def test_a_row_has_the_cells_that_are_written(line: list[tuple[str, str]]) -> No
         assert len(cells) == 20
 
 
+LETTERS = st.text("ab\u2588\u65e5", min_size=1, max_size=6)
+
+
+@given(st.lists(st.tuples(LETTERS, LETTERS, st.sampled_from(["text", "warn"])), min_size=1, max_size=5))
+def test_rows_of_the_same_spans_change_by_span_to_what_is_wanted(spans: list[tuple[str, str, str]]) -> None:
+    # A letter of the second text in place of each of the first; where the two are equal the span stays.
+    old: Row = (tuple((was, name) for was, _, name in spans), "")
+    new: Row = (tuple(((now * len(was))[: len(was)], name) for was, now, name in spans), "")
+    canvas = Canvas(LOOKS, BLOCK)
+    canvas._shape = (60, 1)
+    pieces = canvas._changed_spans(old, new, 0)
+    if pieces is None:
+        assert any("\u65e5" in text for text, _ in (*old[0], *new[0]))
+        return
+    step, whole = pyte.Screen(60, 1), pyte.Screen(60, 1)
+    stream = pyte.Stream(step)
+    stream.feed(Changes([(0, 0, canvas._segments(old, 60))]).render_segments(CONSOLE))
+    stream.feed(Changes(pieces).render_segments(CONSOLE))
+    pyte.Stream(whole).feed(Changes([(0, 0, canvas._segments(new, 60))]).render_segments(CONSOLE))
+    assert all(step.buffer[0][x] == whole.buffer[0][x] for x in range(60))
+
+
 def test_rows_with_wide_letters_have_no_cells() -> None:
     assert TABLE.cells([Segment("\u65e5\u672c x")]) is None
     assert TABLE.cells([Segment("e\u0301")]) is None

@@ -42,8 +42,14 @@ class Drawn:
         self.first_bucket, self.bucket_ns, self.is_exact = first_bucket, bucket_ns, is_exact
         self.buckets = len(laid.has_ticks)
         self._laid, self._names = laid, tuple(names)
+        told = np.flatnonzero(laid.has_ticks)
+        self._told = (int(told[0]), int(told[-1]) + 1) if len(told) else (self.buckets, 0)
         self._tops: tuple[Parts, list[list[float]]] | None = None
         self._mains: tuple[Parts, list[list[int]], list[list[float]]] | None = None
+
+    def _is_whole(self, first: int, last: int) -> bool:
+        """Whether a thread was there in all the buckets that anything is told of."""
+        return first <= self._told[0] and last >= self._told[1]
 
     def _seen(self, first: int, last: int) -> npt.NDArray[np.bool_]:
         """Buckets in which the thread was there and a tick was taken."""
@@ -69,7 +75,7 @@ class Drawn:
     def tops(self, key: Key, parts: Parts) -> list[float] | None:
         """Highest CPU percent of each part; ``None`` of a thread that was not there all the time."""
         row, first, last = key
-        if row is None or first > 0 or last < self.buckets:
+        if row is None or not self._is_whole(first, last):
             return None
         known = self._tops
         if known is None or known[0] is not parts:
@@ -106,7 +112,7 @@ class Drawn:
     def mains(self, key: Key, parts: Parts) -> tuple[list[str | None], list[float]] | None:
         """As ``classes`` of each part; ``None`` of a thread that was not there all the time."""
         row, first, last = key
-        if row is None or not self._names or first > 0 or last < self.buckets:
+        if row is None or not self._names or not self._is_whole(first, last):
             return None
         known = self._mains
         if known is None or known[0] is not parts:

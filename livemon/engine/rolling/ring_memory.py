@@ -15,7 +15,7 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float32]
 Numbers = npt.NDArray[np.int32]
 
-CHUNK_BYTES = 1 << 20
+CHUNK_BYTES = 256 << 10
 
 
 class RingMemory:

@@ -358,9 +358,8 @@ class OverviewPanels(FilteredScreen):
 
     def _cached(self, key: object, value: object, how: object, make: Callable[[], Line]) -> Line:
         known = self._before.get(key)
-        if known is not None and (known[0] is value or known[0] == value) and known[1] == how:
-            line = known[2]
-        else:
-            line = make()
+        # To compare rows of threads would cost as much as to draw them: all that they show is made only then.
+        is_same = known is not None and (known[0] is value or (isinstance(value, StageRow) and known[0] == value))
+        line = known[2] if known is not None and is_same and known[1] == how else make()
         self._lines[key] = (value, how, line)
         return line

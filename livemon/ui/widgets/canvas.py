@@ -135,6 +135,10 @@ class Canvas(Widget):
         for y, (row, before) in enumerate(zip(wanted, self._rows, strict=True)):
             if row is before or row == before:
                 continue
+            if (found := self._changed_spans(before, row, y)) is not None:
+                pieces += found
+                self._cells[y] = None
+                continue
             now, was = self._cells_of(row, cells), self._cells[y]
             if was is None:
                 was = self._cells_of(before, cells)
@@ -169,6 +173,26 @@ class Canvas(Widget):
             self.refresh(*(Region(0, y, self.size.width, 1) for y in sorted({y for y, _, _ in pieces})))
         else:
             app._display(self.screen, Changes(pieces))
+
+    def _changed_spans(self, before: Row, row: Row, y: int) -> list[tuple[int, int, list[Segment]]] | None:
+        """The changes where only the letters of some spans differ; ``None``: the row has to be compared by cells."""
+        if before[1] != row[1] or len(before[0]) != len(row[0]) or self._glyphs.is_ascii:
+            return None
+        pieces: list[tuple[int, int, list[Segment]]] = []
+        x = 0
+        for (was, old_name), (now, name) in zip(before[0], row[0], strict=True):
+            if name != old_name or len(was) != len(now):
+                return None
+            if now == was:
+                x += width(now)
+            else:
+                letters = self._table.letters(self._looks.get(name, row[1])).__getitem__
+                old, new = list(map(letters, was)), list(map(letters, now))
+                if NO_CELL in old or NO_CELL in new:
+                    return None
+                pieces += [(y, x + at, segments) for at, segments in differences(old, new)]
+                x += len(now)
+        return pieces if x <= self._shape[0] else None
 
     def _cells_of(self, row: Row, cells: int) -> list[Cell] | None:
         """The cells of a row, as ``_segments`` would write them; ``None`` when a letter is not one cell wide."""
