@@ -350,9 +350,14 @@ class ThreadRings:
         blocks = self.blocks(start_ns, end_ns, SECOND // 2)
         covered = sum(block.end_ns - block.start_ns for block in blocks)
         if blocks:
-            index = np.concatenate([block.index for block in blocks])
+            index = np.concatenate([block.index for block in blocks]).astype(np.int64)
             keep = index < threads
-            for row in rows:
+            is_whole = bool(keep.all())
+            if not is_whole:
+                index = index[keep]
+            # What no block holds is zero, but for what follows from other rows.
+            told = {LISTED, LOW, HIGH}.union(*(block.numbers for block in blocks))
+            for row in told.intersection(rows):
                 values = np.concatenate([block.row(row) for block in blocks])
-                out[row] = np.bincount(index[keep], values[keep], threads)
+                out[row] = np.bincount(index, values if is_whole else values[keep], threads)
         return out, covered
