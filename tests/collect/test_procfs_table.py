@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import random
 import re
+import subprocess
 import sys
 import threading
 import time
+import tracemalloc
 from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -49,15 +52,20 @@ def readings() -> Any:
 
 numbers = st.one_of(st.integers(0, 3), st.sampled_from([MOST, MOST + 1, 2**63 - 1, 2**63, 2**64]), st.integers(0, MOST))
 plain = st.tuples(numbers, numbers, numbers).map(lambda three: b"%d %d %d\n" % three)
+NO_SCHEDSTATS = [
+    *(b"", b"\n", b"1 2 3", b"1 2\n", b" 1 2 3\n", b"1 2 3 4\n", b"1\t2 3\n", b"-1 2 3\n", b"01 2 3\n", b"1 2 03\n"),
+    *(b"1 2 3\n\0", b"+1 2 3\n", b"1_0 2 3\n", b"1 2 3\n4 5 6\n", b"1" * 200, b"1 2 3\n" + b" " * 200, b"1  3\n"),
+    *(b"1 2 %d\n" % number for number in (MOST + 1, 2**63 - 1, 2**63, 2**64 - 1, 2**64)),
+]
 odd = st.one_of(
-    st.sampled_from([b"", b"\n", b"1 2 3", b"1 2\n", b" 1 2 3\n", b"1 2 3 4\n", b"1\t2 3\n", b"-1 2 3\n", b"01 2 3\n"]),
-    st.sampled_from([b"1 2 3\n\0", b"+1 2 3\n", b"1_0 2 3\n", b"1 2 3\n4 5 6\n", b"1" * 200, b"1 2 3\n" + b" " * 200]),
+    st.sampled_from(NO_SCHEDSTATS),
     st.text("019 \n-)", max_size=12).map(str.encode),
     st.binary(max_size=90),
 )
 schedstats = st.one_of(plain, plain, plain, odd)
 names = st.one_of(st.sampled_from([b"serve", b") S 1", b"a (b", b"", b"\xff\n"]), st.binary(max_size=15))
-lines = st.builds(lambda name, cpu: stat_line(7, name, cpu=cpu), names, st.integers(0, 10**10))
+cpus = st.one_of(st.integers(0, 300), st.sampled_from([999_999_999, 1_000_000_000, 2**31, 2**32 + 1, 2**63]))
+lines = st.builds(lambda name, cpu: stat_line(7, name, cpu=cpu), names, cpus)
 stats = st.one_of(
     lines,
     lines,
@@ -191,6 +199,60 @@ def test_both_find_the_same_last_cpu_in_any_text(text: bytes, fields: int) -> No
         twins.compare()
 
 
+@pytest.mark.parametrize("text", NO_SCHEDSTATS)
+def test_neither_takes_for_a_reading_what_is_none(text: bytes) -> None:
+    with twins_in_a_folder() as twins:
+        twins.add(13, is_folder=False)
+        twins.write("schedstat", 0, text)
+        for table in twins.tables:
+            changed, failed = table.read()
+            assert changed == []
+            assert [error for _, error in failed] == [errno.EBADMSG]
+            assert table.reading(0) == (1, 2, 3)
+
+
+@pytest.mark.parametrize(("cpu", "known"), [(0, 0), (999_999_999, 999_999_999), (1_000_000_000, -1), (2**32 + 1, -1)])
+def test_a_cpu_number_that_no_machine_has_is_unknown(cpu: int, known: int) -> None:
+    with twins_in_a_folder() as twins:
+        twins.add(13, is_folder=False)
+        twins.write("schedstat", 0, b"1 2 4\n")
+        twins.write("stat", 0, stat_line(7, cpu=cpu))
+        twins.read()
+        assert [table.last_cpu(0) for table in twins.tables] == [known, known]
+
+
+@pytest.mark.parametrize("text", [b"2 2 3\n", b"1 3 3\n", b"1 2 4\n", b"0 2 3\n", b"%d %d %d\n" % (MOST, MOST, MOST)])
+def test_any_number_that_moved_is_a_change(text: bytes) -> None:
+    with twins_in_a_folder() as twins:
+        twins.add(13, is_folder=False)
+        twins.write("schedstat", 0, text)
+        for table in twins.tables:
+            assert table.read() == ([0], [])
+            assert table.reading(0) == tuple(map(int, text.split()))
+            assert table.read() == ([], [])
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads the live /proc")
+def test_of_a_thread_that_ended_since_its_schedstat_was_read_the_last_cpu_stays() -> None:
+    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    gone = os.open(f"/proc/{child.pid}/stat", os.O_RDONLY)
+    child.communicate(b"\n")
+    with pytest.raises(ProcessLookupError):
+        os.pread(gone, 10, 0)
+    with twins_in_a_folder() as twins:
+        twins.add(13, is_folder=False)
+        twins.write("schedstat", 0, b"1 2 4\n")
+        os.dup2(gone, twins.threads[0][0].stat_fd)
+        twins.read()
+        twins.compare()
+        assert twins.tables[0].last_cpu(0) == 0
+        twins.break_off(0, "stat_fd")  # can't be read for another reason
+        twins.write("schedstat", 0, b"1 2 5\n")
+        twins.read()
+        assert [table.last_cpu(0) for table in twins.tables] == [-1, -1]
+    os.close(gone)
+
+
 def test_what_changed_what_can_no_longer_be_read_and_where_it_ran() -> None:
     with twins_in_a_folder() as twins:
         for _ in range(4):
@@ -311,7 +373,7 @@ def test_nothing_moves_while_another_thread_reads(tmp_path: Path) -> None:
 
 
 def test_its_objects_go_when_nobody_needs_them(tmp_path: Path) -> None:
-    """Counted in blocks that the interpreter has handed out: a leak of one a call would show a thousandfold."""
+    """In bytes that the interpreter has handed out: what one round takes at least would show twentyfold."""
     path = tmp_path / "schedstat"
     path.write_bytes(b"5 6 7\n")
 
@@ -330,12 +392,19 @@ def test_its_objects_go_when_nobody_needs_them(tmp_path: Path) -> None:
             kept.columns([*range(300), 300])
         kept.remove(5)
 
-    for _ in range(3):
-        use()
-    before = sys.getallocatedblocks()
-    for _ in range(20):
-        use()
-    assert sys.getallocatedblocks() - before < 1000
+    tracemalloc.start()
+    try:
+        for _ in range(3):
+            use()
+        gc.collect()
+        before, _ = tracemalloc.get_traced_memory()
+        for _ in range(20):
+            use()
+        gc.collect()
+        after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert after - before < 20_000
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads the live /proc")
