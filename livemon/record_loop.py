@@ -191,10 +191,7 @@ class Recorder:
         return self._writer.rescue
 
     def step(self) -> None:
-        """Do what is due, then write it in one piece.
-
-        By then the caches have gone to others: what need not be called is not called.
-        """
+        """Do what is due, then write it in one piece. The caches went to others: what need not be called is not."""
         now_ns = self._clock.monotonic_ns()
         agenda, sampler, logs, batch = self._agenda, self._sampler, self._logs.logs, self._batch
         soon_ns = now_ns + SLACK_NS
@@ -203,7 +200,8 @@ class Recorder:
         if self._child_status is not None:
             self._tell_child_end()
         has_old_lines = logs.is_catching_up
-        is_for_logs = soon_ns >= agenda.logs.due_ns and agenda.take(agenda.logs, now_ns)
+        if is_for_logs := soon_ns >= agenda.logs.due_ns:
+            agenda.logs.take(now_ns)
         lines = self._read_logs() if is_for_logs or has_old_lines or self.waitable_fds else []
         is_second = soon_ns >= agenda.seconds.due_ns and agenda.take(agenda.seconds, now_ns)
         if is_second:
@@ -215,7 +213,8 @@ class Recorder:
             self._logs_cpu_ns += time.thread_time_ns() - before_ns
         elif lines or batch:
             batch += lines
-            self._write()
+            self._batch = []
+            self._writer.append(batch)
         if (is_second or self._has_maintenance) and not has_old_lines:
             self._has_maintenance = self._writer.maintain()
         if soon_ns >= agenda.marks.due_ns and agenda.take(agenda.marks, now_ns):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -79,7 +79,7 @@ def _chain(base: str, parts: tuple[str, ...]) -> list[str]:
     return [folder for folder in folders if Path(folder).is_dir()]
 
 
-def throttling(folders: Sequence[str]) -> dict[str, int]:
+def throttling(folders: Sequence[str], read: Callable[[str], bytes] = read_file) -> dict[str, int]:
     """µs, times and periods throttled, of a group and those above it together; empty if none of them tells.
 
     A quota anywhere above stops a process too. The real root group of v2 can have none, and tells nothing.
@@ -89,7 +89,7 @@ def throttling(folders: Sequence[str]) -> dict[str, int]:
     sums: dict[str, int] = {}
     for folder in folders:
         try:
-            stat = parse_keyed(read_file(f"{folder}/cpu.stat"))
+            stat = parse_keyed(read(f"{folder}/cpu.stat"))
         except OSError:
             continue
         throttled_us = stat.get("throttled_usec")

@@ -138,7 +138,8 @@ class PressureSampler:
                 values[f"cpu{times.cpu}_softirq_ticks"] = times.softirq_ticks
 
     def _read_cgroup(self, values: dict[str, int]) -> None:
-        values |= {f"cgroup_{name}": value for name, value in throttling(self._folders).items()}
+        for name, value in throttling(self._folders, self._kept.read).items():
+            values[f"cgroup_{name}"] = value
         for folder in self._folders[:1]:
             for resource in ("cpu", "memory", "io"):
                 for kind, total in parse_pressure(self._kept.read(f"{folder}/{resource}.pressure")).items():

@@ -40,6 +40,9 @@ PAST_FILES = 32
 """Files that were read to their end and are remembered, in case they appear under another name."""
 
 
+_new_tuple = tuple.__new__
+
+
 class Chunk(NamedTuple):
     """New bytes of a generation, in order and without gaps but for ``Skipped``."""
 
@@ -326,8 +329,10 @@ class Tail:
                 break
             if not data:
                 break
-            events.append(Chunk(self._generation, self._file.position - len(data), data))
-            given += len(data)
+            size = len(data)
+            # What its own constructor does, without a call in between.
+            events.append(_new_tuple(Chunk, (self._generation, self._file.position - size, data)))
+            given += size
             if not self._file.backlog_bytes:
                 break
             self._skip_if_far_behind(self._file, events)

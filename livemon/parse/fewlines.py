@@ -23,6 +23,7 @@ _PATTERNS: Final = {
 _STAGE: Final = rb"((?:0|[1-9]\d{0,6})%b)"
 """Below the ceiling whatever the digits; numbers written otherwise go the long way."""
 _FRACTION: Final = rb"\.\d{1,40}"
+_new_tuple: Final = tuple.__new__
 _NUMBER = re.compile(rb"\d+")
 
 
@@ -62,7 +63,9 @@ class _Plan:
     def record(self, values: tuple[bytes, ...], line: int, offset: int, length: int) -> ParsedRecord:
         """The record of a line that matched."""
         t, unit = self._t_group, self._unit_group
-        return ParsedRecord(
+        stages = [(name, float(values[i])) for name, i in self._stages]
+        fields = [(k, v if i is None else values[i].decode()) for k, v, i in self._fields] if self._fields else ()
+        parts = (
             line,
             offset,
             length,
@@ -73,10 +76,11 @@ class _Plan:
             self._label,
             None,
             None,
-            tuple([(name, float(values[i])) for name, i in self._stages]),
-            tuple([(k, v if i is None else values[i].decode()) for k, v, i in self._fields]) if self._fields else (),
+            tuple(stages),
+            tuple(fields),
             None,
         )
+        return _new_tuple(ParsedRecord, parts)  # what its own constructor does, without a call in between
 
 
 class FewLines:

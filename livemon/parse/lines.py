@@ -30,24 +30,26 @@ class LineAssembly:
 
     def __init__(self, offset: int = 0) -> None:
         self._held = bytearray()
-        self._held_bytes = 0
-        self._has_return = False
+        self.held_bytes = 0
+        """Bytes of the line that is not terminated yet."""
+        self.has_return = False
+        """The last byte was a carriage return: a newline may follow."""
         self.offset = offset
         """Byte offset of the first byte that was not handed on."""
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing is held back."""
-        return not self._held_bytes and not self._has_return
+        return not self.held_bytes and not self.has_return
 
     def feed(self, data: bytes) -> list[Segment]:
         """Take bytes, give the segments they terminate."""
         segments: list[Segment] = []
         if not data:
             return segments
-        if self._has_return:
+        if self.has_return:
             # The carriage return before the cut: with a newline now the two are one terminator.
-            self._has_return = False
+            self.has_return = False
             if data[0] == 10:
                 self._end(segments, b"", 2, True)
                 data = data[1:]
@@ -63,7 +65,7 @@ class LineAssembly:
             *pieces, rest = rest.split(b"\r")
             if not rest:
                 rest = pieces.pop()
-                self._has_return = True
+                self.has_return = True
             for piece in pieces:
                 self._end(segments, piece, 1, False)
         if rest:
@@ -83,12 +85,12 @@ class LineAssembly:
 
     def _end(self, segments: list[Segment], body: bytes, terminator: int, is_line_end: bool) -> None:
         """The held part and ``body`` make a segment."""
-        size = self._held_bytes + len(body)
-        if self._held_bytes:
+        size = self.held_bytes + len(body)
+        if self.held_bytes:
             self._hold(body)
             body = bytes(self._held)
             self._held.clear()
-            self._held_bytes = 0
+            self.held_bytes = 0
         segments.append(Segment(body[:LINE_CAP], self.offset, size + terminator, is_line_end, size > LINE_CAP))
         self.offset += size + terminator
 
@@ -96,23 +98,23 @@ class LineAssembly:
         room = LINE_CAP - len(self._held)
         if room > 0:
             self._held += rest[:room]
-        self._held_bytes += len(rest)
+        self.held_bytes += len(rest)
 
     def finish(self) -> tuple[Segment, bool] | None:
         """The rest, and whether a carriage return terminated it; ``None`` if there is none."""
         if self.is_empty:
             return None
         segments: list[Segment] = []
-        terminated = self._has_return
-        self._has_return = False
+        terminated = self.has_return
+        self.has_return = False
         self._end(segments, b"", int(terminated), False)
         return segments[0], terminated
 
     def drop(self, offset: int) -> int:
         """Forget the held-back part and go on at ``offset``; returns the bytes forgotten."""
-        lost = self._held_bytes + self._has_return
+        lost = self.held_bytes + self.has_return
         self._held.clear()
-        self._held_bytes = 0
-        self._has_return = False
+        self.held_bytes = 0
+        self.has_return = False
         self.offset = offset
         return lost

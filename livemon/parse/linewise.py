@@ -133,7 +133,7 @@ class LineReader:
     def place_at_line_start(self) -> tuple[int, int] | None:
         """Lines read so far and the offset of the next; ``None`` while anything is held back."""
         lines = self._lines
-        if self._parts or self._is_inside_line or not lines.is_empty:
+        if self._parts or self._is_inside_line or lines.held_bytes or lines.has_return:
             return None
         return self._line, lines.offset
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from itertools import repeat
 from operator import attrgetter, sub
@@ -74,7 +75,7 @@ class Encoder:
 
     def _add_tick(self, batch: Batch, tick: ThreadTick) -> None:
         ticks, chain = batch.ticks, self.chain
-        index = tick.index
+        index = list(tick.index)
         classes = tuple(
             [
                 (c.core_class, (c.enabled_ns is not None) * HAS_ENABLED | (c.running_ns is not None) * HAS_RUNNING)
@@ -110,8 +111,9 @@ class Encoder:
         column = batch.ticks.columns.setdefault(key, [])
         get = held.get
         if is_unique:
-            column.extend(map(sub, values, map(get, index, repeat(0))))
-            held.update(zip(index, values, strict=True))
+            new = values.tolist() if isinstance(values, array) else values
+            column.extend(map(sub, new, map(get, index, repeat(0))))
+            held.update(zip(index, new, strict=True))
         else:
             for i, value in zip(index, values, strict=True):
                 column.append(value - get(i, 0))

@@ -36,6 +36,7 @@ class Syncer:
         self._least_s = 0.0 if is_durable else _LEAST_S
         self._written_bytes = 0
         """Since the log was last written back, at most: merging writes what is in the rows once more."""
+        self._fd = -1
         self._due = threading.Event()
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="livemon-sync", daemon=True)
@@ -74,14 +75,15 @@ class Syncer:
     def sync(self) -> None:
         """Have what was written so far on the disk."""
         with contextlib.suppress(OSError):
-            fd = os.open(self._wal, os.O_RDONLY | os.O_CLOEXEC)
-            try:
-                _sync(fd)
-            finally:
-                os.close(fd)
+            if self._fd < 0:
+                self._fd = os.open(self._wal, os.O_RDONLY | os.O_CLOEXEC)  # the same file until the recorder closes it
+            _sync(self._fd)
 
     def stop(self) -> None:
         """End the thread, waiting for what it is doing."""
         self._stopped.set()
         self._due.set()
         self._thread.join()
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
