@@ -110,11 +110,19 @@ def test_a_row_has_the_cells_that_are_written(line: list[tuple[str, str]]) -> No
 LETTERS = st.text("ab\u2588\u65e5", min_size=1, max_size=6)
 
 
-@given(st.lists(st.tuples(LETTERS, LETTERS, st.sampled_from(["text", "warn"])), min_size=1, max_size=5))
-def test_rows_of_the_same_spans_change_by_span_to_what_is_wanted(spans: list[tuple[str, str, str]]) -> None:
-    # A letter of the second text in place of each of the first; where the two are equal the span stays.
-    old: Row = (tuple((was, name) for was, _, name in spans), "")
-    new: Row = (tuple(((now * len(was))[: len(was)], name) for was, now, name in spans), "")
+STYLES = st.sampled_from(["text", "warn"])
+
+
+@given(st.lists(st.tuples(LETTERS, LETTERS, STYLES, STYLES), min_size=1, max_size=5))
+def test_rows_of_the_same_spans_change_by_span_to_what_is_wanted(spans: list[tuple[str, str, str, str]]) -> None:
+    # A letter of the second text in place of each of the first; where the two are equal the span stays, where the
+    # styles differ two spans stand in place of it.
+    old: Row = (tuple((was, name) for was, _, name, _ in spans), "")
+    made: list[tuple[str, str]] = []
+    for was, now, name, other in spans:
+        text = (now * len(was))[: len(was)]
+        made += [(text, name)] if name == other else [(text[:1], name), (text[1:], other)]
+    new: Row = (tuple(span for span in made if span[0]), "")
     canvas = Canvas(LOOKS, BLOCK)
     canvas._shape = (60, 1)
     pieces = canvas._changed_spans(old, new, 0)

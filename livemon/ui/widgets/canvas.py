@@ -14,7 +14,7 @@ from textual.widget import Widget
 
 from livemon.ui.palettes import Styles
 from livemon.ui.render.glyphs import Glyphs
-from livemon.ui.render.line import Row, width
+from livemon.ui.render.line import Line, Row, Span, width
 from livemon.ui.widgets.cells import NO_CELL, Cell, CellTable, differences
 
 if TYPE_CHECKING:
@@ -175,24 +175,34 @@ class Canvas(Widget):
             app._display(self.screen, Changes(pieces))
 
     def _changed_spans(self, before: Row, row: Row, y: int) -> list[tuple[int, int, list[Segment]]] | None:
-        """The changes where only the letters of some spans differ; ``None``: the row has to be compared by cells."""
-        if before[1] != row[1] or len(before[0]) != len(row[0]) or self._glyphs.is_ascii:
+        """The changes, span by span where these keep their places; ``None``: the whole row has to be compared."""
+        if before[1] != row[1] or self._glyphs.is_ascii:
             return None
+        old, new = before[0], row[0]
+        same = min(len(old), len(new))
+        first = next((k for k in range(same) if not _is_in_place(old[k], new[k])), same)
+        last = next((k for k in range(same - first) if not _is_in_place(old[-1 - k], new[-1 - k])), same - first)
+        pairs: list[tuple[Line, Line]] = [((was,), (now,)) for was, now in zip(old[:first], new[:first], strict=True)]
+        pairs.append((old[first : len(old) - last], new[first : len(new) - last]))
+        pairs += [((was,), (now,)) for was, now in zip(old[len(old) - last :], new[len(new) - last :], strict=True)]
         pieces: list[tuple[int, int, list[Segment]]] = []
         x = 0
-        for (was, old_name), (now, name) in zip(before[0], row[0], strict=True):
-            if name != old_name or len(was) != len(now):
+        for was, now in pairs:
+            if was == now:
+                x += sum([width(text) for text, _ in now])
+                continue
+            gone, wanted = self._letters_of(was, row[1]), self._letters_of(now, row[1])
+            if len(gone) != len(wanted) or NO_CELL in gone or NO_CELL in wanted:
                 return None
-            if now == was:
-                x += width(now)
-            else:
-                letters = self._table.letters(self._looks.get(name, row[1])).__getitem__
-                old, new = list(map(letters, was)), list(map(letters, now))
-                if NO_CELL in old or NO_CELL in new:
-                    return None
-                pieces += [(y, x + at, segments) for at, segments in differences(old, new)]
-                x += len(now)
+            pieces += [(y, x + at, segments) for at, segments in differences(gone, wanted)]
+            x += len(wanted)
         return pieces if x <= self._shape[0] else None
+
+    def _letters_of(self, spans: Line, base: str) -> list[Cell]:
+        out: list[Cell] = []
+        for text, name in spans:
+            out += map(self._table.letters(self._looks.get(name, base)).__getitem__, text)
+        return out
 
     def _cells_of(self, row: Row, cells: int) -> list[Cell] | None:
         """The cells of a row, as ``_segments`` would write them; ``None`` when a letter is not one cell wide."""
@@ -247,6 +257,11 @@ class Canvas(Widget):
         if crop.x or crop.width != cells:
             strips = [strip.crop_extend(crop.x, crop.right, blank) for strip in strips]
         return strips + [Strip.blank(crop.width, blank)] * (crop.height - len(strips))
+
+
+def _is_in_place(was: Span, now: Span) -> bool:
+    """Whether a span has the style and as many letters as before."""
+    return was is now or (was[1] == now[1] and len(was[0]) == len(now[0]))
 
 
 def filled(rows: Sequence[Row], height: int) -> list[Row]:
