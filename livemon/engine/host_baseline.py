@@ -98,6 +98,8 @@ class KindBaseline:
         self._since = 0
         self.median: Floats = np.zeros(columns)
         """Fine bins, (columns,)."""
+        self.top: Ints = np.full(hosts, COARSE_BINS)
+        """Coarse bin of the longest that is remembered, by host stage."""
         self.slower: npt.NDArray[np.int32] = np.zeros((hosts, WAYS, COARSE_BINS), np.int32)
         """Evidence for each way of being slower, by host stage and coarse bin."""
         self.alone: npt.NDArray[np.int32] = np.zeros((hosts, WAYS, COARSE_BINS), np.int32)
@@ -165,6 +167,7 @@ class KindBaseline:
         bins = np.arange(COARSE_BINS)
         seen = hist > 1e-3
         top = np.where(seen.any(axis=1), COARSE_BINS - 1 - seen[:, ::-1].argmax(axis=1), COARSE_BINS)
+        self.top = top
         beyond = bins > (top + 2 + round(sigma))[:, None]
         # A share of the work that was always that long may grow: a shift of the mix, not a slow stage.
         above = bins > (self.median[: self.hosts] / PER_COARSE + _MODE_ABOVE)[:, None]

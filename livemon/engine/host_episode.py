@@ -31,6 +31,10 @@ _COLUMN_KINDS = 16
 _EARLY_S = 1.5
 
 
+def _times(long_ms: tuple[float, float]) -> float:
+    return long_ms[0] / long_ms[1]
+
+
 class TickWork(NamedTuple):
     """One tick's work by name number."""
 
@@ -95,6 +99,10 @@ class Episode:
     slow_units: int = 0
     trailing: int = 0
     """Units since the last slow one: they are the recovery's, not the episode's."""
+    longest_ms: tuple[float, float] | None = None
+    """Host time of the unit that was longest against its usual one, and that, if there was a long unit."""
+    longest_ns: int = 0
+    """Wall time of the longest slow unit."""
     slowdown: float | None = None
     """Set where it is not the median ratio of the units."""
     ratios: Ints = field(default_factory=lambda: np.zeros(_OFFSET + FINE_BINS, np.int64))
@@ -128,6 +136,10 @@ class Episode:
         self.trailing = len(slow) - 1 - int(np.flatnonzero(slow)[-1]) if slow.any() else self.trailing + len(slow)
         if slow.any():
             self.last_slow_ns = max(self.last_slow_ns, int(block.end[rows][slow].max()))
+            self.longest_ns = max(self.longest_ns, int(wall[slow].max()))
+            for row in block.long.keys() & set(rows[slow].tolist()):
+                if self.longest_ms is None or _times(block.long[row]) > _times(self.longest_ms):
+                    self.longest_ms = block.long[row]
             told = np.array([maker.is_ready(k) for k in range(len(maker.baselines))])[block.kind_of_row[rows]]
             where = np.clip(block.ratio[rows][slow & told] + _OFFSET, 0, len(self.ratios) - 1)
             self.ratios += np.bincount(where, minlength=len(self.ratios))
@@ -188,6 +200,29 @@ class Episode:
             return None
         return ratio_of(int((np.cumsum(self.ratios) * 2 >= n).argmax()) - _OFFSET)
 
+    def _level(self, maker: EvidenceMaker) -> tuple[float | None, str]:
+        """The slowdown and how it was taken.
+
+        With long units in it the median would speak for the many short ones that share little of its time.
+        """
+        median = self.median_ratio
+        if self.longest_ms is None or self.slowdown is not None:
+            return median, "median of host stages"
+        during = usual = 0.0
+        for (k, column), counts in self.columns.items():
+            if column < maker.baselines[k].hosts:
+                found = np.flatnonzero(counts)
+                during += sum(
+                    value_of(at + 0.5) * n for at, n in zip(found.tolist(), counts[found].tolist(), strict=True)
+                )
+                usual += value_of(float(maker.baselines[k].median[column])) * int(counts.sum())
+        if usual <= 0:
+            return median, "median of host stages"
+        how = f"host time of the slow units in all; {_times(self.longest_ms):.3g}× in the slowest"
+        if median is not None:
+            how += f", {median:.3g}× in the median"
+        return during / usual, how
+
     def _columns_ms(self, kinds: list[Kind], maker: EvidenceMaker, wanted: str) -> tuple[str, float, float] | None:
         """(stage, during, reference) medians of the episode's commonest kind that has such a stage."""
         for k in sorted(self.by_kind, key=lambda k: (-self.by_kind[k], k)):
@@ -223,7 +258,7 @@ class Episode:
         found = witnesses(threads.names, self.work[:, :names], reference, units, known)
         end = self.end_ns if self.end_ns is not None else now_ns
         cpu = self._columns_ms(kinds, maker, "cpu")
-        slowdown = self.median_ratio
+        slowdown, slowdown_is = self._level(maker)
         seconds = max(end - self.start_ns, 0) / 1e9
         scene = Scene(
             witnesses=found,
@@ -269,4 +304,5 @@ class Episode:
             level_after=self.level_after,
             transient_bins_s=self.bins.get() if self.bins is not None and self.units else None,
             does_not_show=does_not_show(scene, causes, primary),
+            slowdown_is=slowdown_is,
         )

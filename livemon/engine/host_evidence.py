@@ -12,7 +12,8 @@ import numpy.typing as npt
 from livemon.engine.host_baseline import CLIP, CLIP_ALONE, CLIP_DOWN, FASTER, NAT, WAYS, KindBaseline
 from livemon.engine.host_positions import is_doubtful
 from livemon.engine.host_units import Kind, Units
-from livemon.engine.logbins import FINE, Ints, fine_bins, fine_of_ratio, value_of
+from livemon.engine.logbins import FINE, Floats, Ints, fine_bins, fine_of_ratio, value_of
+from livemon.engine.long_units import long_units
 from livemon.engine.unit_sizes import APART
 from livemon.model.criteria import HostSlow
 
@@ -65,6 +66,8 @@ class Block:
     """Whether the unit's kind has a healthy state to compare with."""
     kinds: dict[int, KindRows]
     kind_of_row: Ints
+    long: dict[int, tuple[float, float]] = field(default_factory=dict)
+    """Rows that are long units (see ``long_units``): their host time and the usual one, ms."""
     host_slow: Flags = field(default_factory=lambda: np.zeros(0, np.bool_))
     """Whether the unit is host-slow by the rule of the transitions; set by their study, like the next two."""
     told: Flags = field(default_factory=lambda: np.zeros(0, np.bool_))
@@ -182,6 +185,7 @@ class EvidenceMaker:
         ratio = np.zeros(n, np.int64)
         ready = np.zeros(n, np.bool_)
         by_kind: dict[int, KindRows] = {}
+        long: dict[int, tuple[float, float]] = {}
         for k in units.values:
             rows = np.flatnonzero(units.kind == k)
             if not len(rows):
@@ -207,6 +211,12 @@ class EvidenceMaker:
             unit[rows] = whole
             ratio[rows] = log_ratio
             ready[rows] = ~other
+            for row, told in self._long(units.values[k][units.row[rows]], fine, kind).items():
+                if not other[row]:
+                    at = int(rows[row])
+                    long[at] = told
+                    unit[at] = baseline.clip
+                    ratio[at] = fine_of_ratio(told[0] / told[1])
             for position, column in enumerate(kind.host):
                 number = self._stages.get(kind.names[column])
                 if number is None or position not in baseline.used:
@@ -216,7 +226,13 @@ class EvidenceMaker:
                 above = fine[:, position] - baseline.median[position] >= self._high
                 high[rows, at : at + len(STAGE_WAYS)] = above[:, None]
         times = (units.arrival, units.start, units.end, units.wall, tau)
-        return Block(*times, unit, stage, high, ratio, ready, by_kind, units.kind)
+        return Block(*times, unit, stage, high, ratio, ready, by_kind, units.kind, long)
+
+    def _long(self, values: Floats, fine: Ints, kind: Kind) -> dict[int, tuple[float, float]]:
+        device = values[:, kind.device]
+        return long_units(
+            values[:, kind.host], device, fine, self.baselines[kind.index], len(kind.device), self._criteria
+        )
 
     def speedup(self, block: Block) -> Evidence32:
         """Evidence of rows that they are faster than what was learned, (rows, len(FASTER))."""

@@ -30,6 +30,7 @@ _BY = {
     "all": "most host stages of the units are slow",
     "part": "a part of the units is slow",
     "stage": "one host stage is slow",
+    "long": "one unit lasted far longer than usual",
     "threads": "thread counters alone: the busy threads left their healthy state",
     "cold": "from the start the busy threads ran on efficiency cores",
     "speedup": "from the start until the units became faster for good",
@@ -107,6 +108,9 @@ class EpisodeLife:
         else:
             self._interrupt("the next episode began", at_ns)
             episode = self._new(start, at_ns, onset.bank)
+            if onset.long_ms is not None:
+                spent, usual = onset.long_ms
+                episode.detected_by += f": host stages of {spent:,.0f} ms against {usual:.3g} ms"
             since = onset.start - 2 * CELL_NS
             recent = (told for cell in self._learning.recent_cells() for told in cell.blocks)
             episode.before = levels(recent, until_ns=onset.start)

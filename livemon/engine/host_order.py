@@ -133,6 +133,9 @@ class StateClock:
         self._gap_ns = round(gap_s * 1e9)
         self._kinds: list[_KindPace] = []
         self._pace = Pace()
+        self._since_gap = 0
+        self.woken: Flags = np.zeros(0, np.bool_)
+        """Of the units of the last ``update``: which are the first ones, of any kind, after a gap."""
 
     @property
     def rate_per_s(self) -> float:
@@ -151,7 +154,7 @@ class StateClock:
             pace.new_cell(seconds, _COLD_GAP_NS)
 
     def update(self, units: Units, at: Ints) -> tuple[Ints, Flags, Flags]:
-        """State time of each unit, whether a gap came before it, and whether it is cold."""
+        """State time of each unit, whether a gap came before it, and whether it is cold; sets ``woken`` too."""
         n = len(units)
         self._pace.units += n
         end = units.end
@@ -177,6 +180,10 @@ class StateClock:
                 self._kinds.append(_KindPace())
             rows = np.flatnonzero(units.kind == k)
             cold[rows] = self._kinds[k].update(units.start[rows], end[rows], at[rows])
+        last = np.maximum.accumulate(np.where(gap, number := np.arange(n), -1))
+        since = np.where(last >= 0, number - last, number + self._since_gap)
+        self._since_gap = min(int(since[-1]) + 1, COLD_UNITS)
+        self.woken = since < COLD_UNITS
         return tau, gap, cold
 
     def _stepped(self, end: Ints, newest: int) -> Ints:

@@ -1,6 +1,7 @@
 """When an episode begins and when it is over, row by row and exact.
 
-Onset: three banks of cumulative sums (``host_cusum``) over the evidence of the units.
+Onset: three banks of cumulative sums (``host_cusum``) over the evidence of the units; and the long unit, which
+needs no second one (``long_units``).
 
 =========  =====================================  ==========================================
 bank       adds up                                 for
@@ -8,6 +9,7 @@ bank       adds up                                 for
 ``all``    a unit's evidence                       a slow host: every unit, most stages
 ``part``   ln(0.65 + 0.35 e^evidence)              a part of the units (threads that bounce)
 ``stage``  one stage's evidence                    one stage of the host side alone
+``long``   one unit that lasted for many           a host so slow that few units end
 =========  =====================================  ==========================================
 
 With an exact healthy state a sum reaches h about once in e^h units by chance (Lorden). On top each
@@ -57,6 +59,8 @@ _HEALTHY: Ints = np.array(
 """Evidence for "healthy" against "slow in so many tenths of the units", by tenths and a unit's evidence."""
 _HEALTHY_LEVEL = 16 * NAT
 _HEALTHY_UNITS = 6
+_LONG_WAY = 1
+"""An episode that a long unit has opened goes on while units are this much slower."""
 LATEST = 24
 """Newest units in which a partial slowdown must still show."""
 _LATEST_ALL = 6
@@ -79,6 +83,8 @@ class Onset:
     """Number of the stage, for the bank ``stage``."""
     start: int
     """When the run began, ns."""
+    long_ms: tuple[float, float] | None = None
+    """For the bank ``long``: host time of the unit and the usual one."""
 
 
 def _starts_of(block: Block, rows: slice) -> tuple[Ints, Ints]:
@@ -197,9 +203,19 @@ class OnsetWatch:
             if hit.any():
                 row = int(hit.argmax())
                 onset = self._choose(row, clocks[1], sums, opened[row])
+        long = next((r - rows.start for r in sorted(block.long) if rows.start <= r <= rows.start + row), None)
+        if long is not None and (onset is None or long < row):
+            row, onset = long, self._long(long, block, rows, sums, clocks[1])
         self._sums.commit(sums, row, *clocks)
         self._latest = np.concatenate([self._latest, slow[: row + 1, : 2 * WAYS]])[-LATEST:]
         return onset, height[: row + 1]
+
+    def _long(self, row: int, block: Block, rows: slice, sums: Sums, start: Ints) -> Onset:
+        """One unit opens an episode; units that were slow before it belong to it."""
+        way = int(sums.level[row, :WAYS].argmax())
+        began = int(self._sums.begins(sums, start, 1)[row, way])
+        at = rows.start + row
+        return Onset(row, "long", _LONG_WAY, None, min(began, int(block.start[at])), block.long[at])
 
     def _still_slow(self, slow: Flags, in_run: Ints) -> Flags:
         """Where the newest units are slow too, (rows, 2 * WAYS): a burst that is over opens nothing."""

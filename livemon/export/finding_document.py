@@ -113,7 +113,7 @@ def _facts(finding: Finding, judgement: Judgement, times: SessionTimes) -> Itera
         if finding.evidence:
             yield "Evidence", finding.evidence
         return
-    yield "Slowdown", f"{ratio(finding.slowdown)} (median of host stages against the healthy state)"
+    yield "Slowdown", f"{ratio(finding.slowdown)} ({finding.slowdown_is} against the healthy state)"
     yield "Peak P99", f"{ms(finding.peak_p99_ms)} ms"
     yield "Units", f"{finding.slow_units:,} of {finding.units:,} were host-slow"
     if finding.cost_ms is not None:

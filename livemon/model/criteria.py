@@ -80,6 +80,10 @@ class HostSlow:
     stage_min_units: int = _key(12, "slow units when one stage alone is slow", "units", 1, 1000)
     stage_min_run_s: float = _key(0.3, "shortest stretch when one stage alone is slow", "s", 0, 60)
     min_slowdown: float = _key(1.3, "median slowdown of the stretch below which nothing opens", "ratio", 1, 100)
+    long_unit_s: float = _key(
+        0.5, "one unit whose host stages last longer than usual by this opens an episode", "s", 0.01, 3600
+    )
+    long_unit_ratio: float = _key(4.0, "and this many times as long", "ratio", 1, 1000)
     end_evidence: float = _key(12.0, "reverse evidence that ends an episode", "nats", 1, 1000)
     end_quiet_s: float = _key(0.3, "time without a slow unit before an episode ends", "s", 0, 60)
     gap_s: float = _key(1.0, "an episode ends with the load when units stop for longer", "s", 0.01, 3600)

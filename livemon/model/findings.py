@@ -148,7 +148,7 @@ class HostSlowTransient:
     """``None`` while ongoing."""
     detected_ns: int
     slowdown: float | None
-    """Median ratio of host stage durations against the healthy state."""
+    """Ratio of host stage durations against the healthy state: ``slowdown_is`` says which."""
     peak_p99_ms: float | None
     primary_cause: CauseName | None
     causes: tuple[Cause, ...] = ()
@@ -170,6 +170,8 @@ class HostSlowTransient:
     """Its length by the rule of 0.5 s bins (``Transition.transient_s``), counted from its start, for comparison."""
     does_not_show: tuple[str, ...] = ()
     """What the evidence does not show."""
+    slowdown_is: str = "median of host stages"
+    """How ``slowdown`` was taken, in words."""
     kind: Literal["host_slow_transient"] = "host_slow_transient"
 
     @property

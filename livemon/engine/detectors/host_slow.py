@@ -149,7 +149,7 @@ class HostSlowDetector:
         self._life.fold(at_ns)
         lasted = (at_ns - episode.start_ns) / 1e9
         idle = at_ns - max(self._last_unit_at, episode.last_slow_ns)
-        if idle > max(_IDLE_NS, 2 * self._clock.gap_ns):
+        if idle > max(_IDLE_NS, 2 * self._clock.gap_ns, 2 * episode.longest_ns):
             self._end(at_ns, "the load stopped")
         elif lasted >= c.level_shift_s:
             episode.last_slow_ns = max(episode.last_slow_ns, self._now)
@@ -236,6 +236,8 @@ class HostSlowDetector:
         tau, gap, cold = self._clock.update(units, at)
         block = self._maker.weigh(units, tau, self._intake.kinds)
         block.arrival = at
+        block.long = {row: told for row, told in block.long.items() if not self._clock.woken[row]}
+        cold[list(block.long)] = False  # a kind may pause because another kind's unit goes on
         block.unit[cold] = np.minimum(block.unit[cold], NAT)
         block.stage[cold] = np.minimum(block.stage[cold], NAT)
         may = ~cold

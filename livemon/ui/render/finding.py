@@ -38,7 +38,7 @@ def facts(finding: Finding, stamps: Stamps, severities: SeverityRules) -> list[t
         delay_s = (finding.detected_ns - finding.start_ns) / 1e9
         out.append(("detected", f"{stamps.time(finding.detected_ns, places=1)} ({duration(delay_s)} after the start)"))
         out.append(
-            ("slowdown", "–" if finding.slowdown is None else f"{finding.slowdown:.2f}× (median of host stages)")
+            ("slowdown", "–" if finding.slowdown is None else f"{finding.slowdown:.2f}× ({finding.slowdown_is})")
         )
         out.append(("peak P99", f"{milliseconds_words(finding.peak_p99_ms)}"))
         out.append(("units", f"{finding.slow_units} of {finding.units} were slow"))
