@@ -13,7 +13,11 @@ def prepare_parser(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("session", metavar="SESSION", help="path or name of a session, or 'last'")
     parser.add_argument("text", nargs="+", metavar="TEXT", help="what the mark says")
     parser.add_argument(
-        "--ago", type=float, default=0.0, metavar="SECONDS", help="the moment lies this far back (default: now)"
+        "--ago",
+        type=float,
+        default=0.0,
+        metavar="SECONDS",
+        help="the moment lies this far before now, or before the end of a session that has ended (default: 0)",
     )
 
 
@@ -39,9 +43,14 @@ def run(args: argparse.Namespace) -> int:
             now_ns = bounds[1]
         else:
             now_ns = clock.wall_ns() if reader.facts.clock == "unix" else clock.monotonic_ns()
-        reader.add_mark(" ".join(args.text), now_ns - round(args.ago * 1e9))
+        at_ns = now_ns - round(args.ago * 1e9)
+        if bounds is not None and at_ns < bounds[0]:
+            length_s = (now_ns - bounds[0]) / 1e9
+            raise UsageError(f"--ago {args.ago:g} lies before the session's first sample, {length_s:.1f} s back")
+        reader.add_mark(" ".join(args.text), at_ns)
     finally:
         reader.close()
     if not is_alive:
-        print("livemon mark: nobody records this session: the mark is at its end", file=sys.stderr)
+        where = f"{args.ago:g} s before its end" if args.ago else "at its end"
+        print(f"livemon mark: nobody records this session: the mark is {where}", file=sys.stderr)
     return EXIT_OK

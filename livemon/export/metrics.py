@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Literal
 
 from livemon.model.findings import Finding, HostSlowTransient, OversizedFinalize
@@ -54,6 +55,18 @@ FAMILIES: dict[str, tuple[Kind, str, str]] = {
 }
 """Name -> (kind, unit, help), in the order in which they are told."""
 
+_OF_A_SESSION: dict[str, str] = {
+    "livemon_build": "The livemon that recorded.",
+    "livemon_stage_p50_seconds": "Median duration of a stage over the whole session.",
+    "livemon_stage_p99_seconds": "P99 duration of a stage over the whole session.",
+    "livemon_stage_units": "Units of the stage in the whole session.",
+    "livemon_stage_budget_seconds": "Budget of a stage with an oversized-finalize finding.",
+    "livemon_finding_active": "1 where a finding was ongoing at the session's end.",
+    "livemon_finding_slowdown_ratio": "Slowdown of the host-slow transient that was ongoing at the session's end.",
+    "livemon_findings": "Findings of the whole session.",
+}
+"""Help of what an export of a session tells otherwise than a scrape of a live frame."""
+
 
 @dataclass(frozen=True, slots=True)
 class MetricFamily:
@@ -78,9 +91,12 @@ class _Book:
             pairs = tuple((key.rstrip("_"), text or "") for key, text in labels.items())
             self.samples.setdefault(name, []).append((pairs, float(value)))
 
-    def families(self) -> tuple[MetricFamily, ...]:
+    def families(self, helps: Mapping[str, str] = MappingProxyType({})) -> tuple[MetricFamily, ...]:
+        """All of them in order; ``helps`` are texts that hold in place of the table's."""
         return tuple(
-            MetricFamily(name, *FAMILIES[name], tuple(self.samples[name])) for name in FAMILIES if name in self.samples
+            MetricFamily(name, kind, unit, helps.get(name, text), tuple(self.samples[name]))
+            for name, (kind, unit, text) in FAMILIES.items()
+            if name in self.samples
         )
 
 
@@ -148,7 +164,7 @@ def judgement_families(judgement: Judgement) -> tuple[MetricFamily, ...]:
         ("livemon_series_left_out", left_out),
     ):
         book.add(name, value)
-    return book.families()
+    return book.families(_OF_A_SESSION)
 
 
 def _add_findings(book: _Book, findings: Sequence[Finding]) -> None:

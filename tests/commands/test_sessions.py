@@ -144,13 +144,18 @@ def test_a_mark_on_a_running_recorder_is_taken_up(folder: Path) -> None:
     writer.close()
 
 
-def test_a_mark_on_an_ended_session_is_at_its_end(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_mark_on_an_ended_session_counts_from_its_end(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     make(folder, "one")
     assert main(["mark", "one", "here it was", "--ago", "0.5"]) == 0
+    assert "the mark is 0.5 s before its end" in capsys.readouterr().err
+    assert main(["mark", "one", "and here"]) == 0
     assert "the mark is at its end" in capsys.readouterr().err
     reader = SessionReader(folder / "one.livemon")
     end_ns = START_NS + 20 * TICK_NS
-    assert reader.read_new()[-1] == Mark(end_ns, end_ns - 500_000_000, "here it was", "command")
+    assert reader.read_new()[-2:] == [
+        Mark(end_ns, end_ns - 500_000_000, "here it was", "command"),
+        Mark(end_ns, end_ns, "and here", "command"),
+    ]
     reader.close()
 
 
@@ -161,6 +166,7 @@ def test_a_mark_on_an_ended_session_is_at_its_end(folder: Path, capsys: pytest.C
         (["one", " \n "], "a mark needs a text"),
         (["one", "x", "--ago", "-1"], "not negative"),
         (["one", "x", "--ago", "nan"], "not negative"),
+        (["one", "x", "--ago", "60"], "--ago 60 lies before the session's first sample, 2.0 s back"),
     ],
 )
 def test_marks_that_cant_be_made(

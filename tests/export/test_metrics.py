@@ -98,6 +98,13 @@ def test_names_keep_the_conventions() -> None:
         assert kind in ("gauge", "counter", "info")
 
 
+def test_the_help_of_a_session_speaks_of_the_session_that_of_a_scrape_of_the_window() -> None:
+    live, whole = (render_openmetrics(f) for f in (snapshot_families(snapshot()), judgement_families(judgement())))
+    assert "# HELP livemon_stage_p50_seconds Median duration of a stage in the newest window." in live
+    assert "# HELP livemon_stage_p50_seconds Median duration of a stage over the whole session." in whole
+    assert not [line for line in whole.splitlines() if line.startswith("# HELP") and "newest" in line]
+
+
 def get(url: str, **headers: str) -> tuple[str, str]:
     with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=90) as response:
         return response.headers["Content-Type"], response.read().decode()
