@@ -1,8 +1,10 @@
 """Two judged sessions side by side: what got better, what got worse, what can't be told.
 
-Compared are classes and stages that both have. Warm-up units are left out. A shift counts as better
-or worse when its confidence interval excludes zero and it is at least 2 % of the figure before; as
-the same when the whole interval lies within 5 %; everything else can't be told from these recordings.
+Compared are classes and stages that both have. Warm-up units are left out. With enough units any shift
+is significant, so each has a bound of what would matter: a part of the figure before (5 % of a median,
+10 % of a P99), and at least 1 % of a whole unit of the class, which a short stage can't slow by more.
+A shift is better or worse when its whole confidence interval lies beyond the bound, the same when it
+lies within; one that reaches across can't be told from these recordings.
 """
 
 from __future__ import annotations
@@ -27,8 +29,10 @@ Key = tuple[str | None, str]
 
 MIN_UNITS = 8
 MIN_UNITS_P99 = 100
-SMALLEST_SHIFT = 0.02
-SAME_WITHIN = 0.05
+MATTERS = {0.5: 0.05, 0.99: 0.10}
+"""Quantile -> the part of it, before, by which a shift must at least differ from none."""
+MATTERS_OF_UNIT = 0.01
+"""The same as a part of a whole unit's median: what is less is not felt, whatever part of a stage it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,8 @@ class Shift:
     outcome: Outcome
     reason: str = ""
     """Why it can't be told."""
+    bound_ms: float | None = None
+    """Shifts up to this much either way are the same for practical purposes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +84,10 @@ class FindingShift:
     outcome: Outcome
     before: str
     after: str
+    is_critical: bool = False
+    """Whether one of those after is."""
+    note: str = ""
+    """What bears on it, for the reader."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +130,8 @@ def compare(before: SessionData, after: SessionData, *, notes: Sequence[str] = (
     """
     _refuse_incomparable(before, after)
     shared = [key for key in before.durations_ms if key in after.durations_ms]
-    stages = tuple(_stage_shift(key, before, after) for key in shared)
+    units_ms = _units_ms(shared, before)
+    stages = tuple(_stage_shift(key, before, after, units_ms[key[0]]) for key in shared)
     return Comparison(
         before.judgement,
         after.judgement,
@@ -173,7 +184,20 @@ def _listed(names: Iterable[str | None]) -> str:
     return ", ".join(words[:6]) + (f" and {len(words) - 6} more" if len(words) > 6 else "")
 
 
-def _stage_shift(key: Key, before: SessionData, after: SessionData) -> StageShift:
+def _units_ms(keys: Sequence[Key], side: SessionData) -> dict[str | None, float]:
+    """How long a unit of each class takes: the median of its total, else the sum of its stages' medians."""
+    parts: dict[str | None, float] = {}
+    totals: dict[str | None, float] = {}
+    for key in keys:
+        values = _without_warmup(side, key)
+        median = float(np.median(values)) if len(values) else 0.0
+        if _role(key, side) == "total":
+            totals[key[0]] = max(median, totals.get(key[0], 0.0))
+        parts[key[0]] = parts.get(key[0], 0.0) + median
+    return parts | totals
+
+
+def _stage_shift(key: Key, before: SessionData, after: SessionData, unit_ms: float) -> StageShift:
     sides = [_without_warmup(side, key) for side in (before, after)]
     quantiles = (0.5, 0.99)
     fewest = min(len(values) for values in sides)
@@ -184,9 +208,10 @@ def _stage_shift(key: Key, before: SessionData, after: SessionData) -> StageShif
         if fewest < least or interval is None:
             results.append(Shift(figures[0], figures[1], None, "unknown", f"needs {least} units a side, has {fewest}"))
         else:
-            outcome = _outcome(interval, figures[0] or 0.0)
-            reason = "the interval includes no change and is wide" if outcome == "unknown" else ""
-            results.append(Shift(figures[0], figures[1], interval, outcome, reason))
+            bound_ms = max(MATTERS[quantile] * abs(figures[0] or 0.0), MATTERS_OF_UNIT * unit_ms)
+            outcome = _outcome(interval, bound_ms)
+            reason = "the interval reaches across the bound of what matters" if outcome == "unknown" else ""
+            results.append(Shift(figures[0], figures[1], interval, outcome, reason, bound_ms))
     return StageShift(key[0], key[1], _role(key, before, after), len(sides[0]), len(sides[1]), results[0], results[1])
 
 
@@ -201,15 +226,12 @@ def _role(key: Key, *sides: SessionData) -> str:
     return next((row.role for row in rows if (row.class_key, row.stage) == key), "host")
 
 
-def _outcome(interval: Interval, before_ms: float) -> Outcome:
-    scale = abs(before_ms)
-    if interval.low > 0 and interval.value >= SMALLEST_SHIFT * scale:
+def _outcome(interval: Interval, bound_ms: float) -> Outcome:
+    if interval.low > bound_ms:
         return "worse"
-    if interval.high < 0 and -interval.value >= SMALLEST_SHIFT * scale:
+    if interval.high < -bound_ms:
         return "better"
-    if max(abs(interval.low), abs(interval.high)) <= SAME_WITHIN * scale:
-        return "same"
-    return "unknown"
+    return "same" if -bound_ms <= interval.low and interval.high <= bound_ms else "unknown"
 
 
 def _finding_shifts(before: Judgement, after: Judgement, stages: Sequence[StageShift]) -> Iterable[FindingShift]:
@@ -220,7 +242,9 @@ def _finding_shifts(before: Judgement, after: Judgement, stages: Sequence[StageS
         if not new:
             yield FindingShift(*key, "vanished", "better", *words)
         elif not old:
-            yield FindingShift(*key, "appeared", "worse", *words)
+            is_critical = any(finding.severity == "critical" for finding in new)
+            note = _of_a_part(new[-1], stages)
+            yield FindingShift(*key, "appeared", "worse", *words, is_critical=is_critical, note=note)
         else:
             outcome = _outcome_of_stage(new[-1], stages)
             yield FindingShift(*key, "stayed", outcome, *words)
@@ -228,10 +252,23 @@ def _finding_shifts(before: Judgement, after: Judgement, stages: Sequence[StageS
 
 def _outcome_of_stage(finding: Finding, stages: Sequence[StageShift]) -> Outcome:
     """A finding that stayed is as much better or worse as its stage's median; episodes are too few to tell."""
+    row = _stage_of(finding, stages)
+    return row.median.outcome if row is not None else "unknown"
+
+
+def _of_a_part(finding: Finding, stages: Sequence[StageShift]) -> str:
+    """Says so where a stage was over its budget for a while and its median over the session has not moved."""
+    row = _stage_of(finding, stages)
+    if row is None or row.median.outcome != "same" or row.median.after_ms is None:
+        return ""
+    return f"for a part of the session: over all of it the median is the same, {row.median.after_ms:.2f} ms"
+
+
+def _stage_of(finding: Finding, stages: Sequence[StageShift]) -> StageShift | None:
     if not isinstance(finding, OversizedFinalize):
-        return "unknown"
+        return None
     key = (finding.class_key, finding.stage)
-    return next((row.median.outcome for row in stages if (row.class_key, row.stage) == key), "unknown")
+    return next((row for row in stages if (row.class_key, row.stage) == key), None)
 
 
 def _grouped(findings: Sequence[Finding]) -> dict[tuple[str, str], list[Finding]]:

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from livemon.export.comparison import Comparison, FindingShift, Outcome, Shift, StageShift
+from livemon.export.comparison import (
+    MATTERS,
+    MATTERS_OF_UNIT,
+    Comparison,
+    FindingShift,
+    Outcome,
+    Shift,
+    StageShift,
+)
 from livemon.export.document import Block, Bullets, Column, Facts, Heading, Level, Paragraph, Table, Verdict, columns
 from livemon.export.finding_document import cause_words, class_words
 from livemon.export.numbers import count, counted, ms, number
@@ -14,7 +22,8 @@ from livemon.model.errors import UsageError
 SCHEMA = 1
 KINDS = ("host_slow_transient", "oversized_finalize", "any", "worse")
 _WORDS: dict[Outcome, str] = {"better": "better", "worse": "WORSE", "same": "same", "unknown": "can't tell"}
-_LEVELS: dict[Outcome, Level] = {"better": "ok", "worse": "critical", "same": "ok", "unknown": "unknown"}
+_LEVELS: dict[Outcome, Level] = {"better": "ok", "worse": "warning", "same": "ok", "unknown": "unknown"}
+"""A shift by itself is no more than a warning: how bad a stage is says its finding."""
 
 
 def comparison_json(comparison: Comparison) -> dict[str, Any]:
@@ -68,6 +77,7 @@ def _shift_json(shift: Shift) -> dict[str, Any]:
         "after_ms": number(shift.after_ms),
         "shift_ms": None if interval is None else number(interval.value),
         "ci95_ms": None if interval is None else [number(interval.low), number(interval.high)],
+        "same_within_ms": number(shift.bound_ms),
         "outcome": shift.outcome,
         "reason": shift.reason or None,
     }
@@ -88,7 +98,13 @@ def comparison_blocks(comparison: Comparison) -> Iterator[Block]:
     else:
         yield Paragraph("None before, none after.")
     yield Heading("Stages")
-    yield Paragraph("Shift of the median and of P99 in ms, with 95 % confidence intervals; warm-up left out.")
+    median, p99 = (f"{100 * MATTERS[quantile]:.0f} %" for quantile in (0.5, 0.99))
+    yield Paragraph(
+        "Shift of the median and of P99 in ms, with 95 % confidence intervals; warm-up left out. What matters is a "
+        f"shift of {median} of a median, {p99} of a P99, and at least {100 * MATTERS_OF_UNIT:.0f} % of the class's "
+        'whole unit (column "matters"): better or worse lies wholly beyond that, the same wholly within; what reaches '
+        "across can't be told. Other load on the machine shifts P99 first: compare like with like."
+    )
     for class_key in dict.fromkeys(row.class_key for row in comparison.stages):
         rows = [row for row in comparison.stages if row.class_key == class_key]
         yield from _tables(class_key, rows)
@@ -99,17 +115,25 @@ def comparison_blocks(comparison: Comparison) -> Iterator[Block]:
 
 def _verdicts(comparison: Comparison) -> Iterator[Block]:
     outcomes = [row.median.outcome for row in comparison.stages]
-    counts: list[tuple[Outcome, str]] = [
-        ("better", "better"), ("worse", "worse"), ("same", "the same"), ("unknown", "can't be told"),
-    ]  # fmt: skip
-    words = ", ".join(f"{outcomes.count(o)} {word}" for o, word in counts if o in outcomes)
+    tails = [row.p99.outcome for row in comparison.stages]
     order: tuple[Outcome, ...] = ("worse", "better", "same")
     overall: Outcome = next((o for o in order if o in outcomes), "unknown")
-    yield Verdict(_LEVELS[overall], f"Of {counted(len(outcomes), 'stage')} (medians, per class): {words}.")
+    sentence = f"Of {counted(len(outcomes), 'stage')} (medians, per class): {_counts(outcomes)}."
+    if {"worse", "better"} & set(tails):
+        sentence += f" Their P99: {_counts(tails)}."
+    yield Verdict(_LEVELS[overall], sentence)
     for row in comparison.findings:
         if row.change != "stayed":
-            sentence = f"{_finding_words(row)} {row.change}: {row.before} before, {row.after} after."
-            yield Verdict(_LEVELS[row.outcome], sentence)
+            note = f" ({row.note})" if row.note else ""
+            sentence = f"{_finding_words(row)} {row.change}: {row.before} before, {row.after} after{note}."
+            yield Verdict("critical" if row.is_critical else _LEVELS[row.outcome], sentence)
+
+
+def _counts(outcomes: Sequence[Outcome]) -> str:
+    names: list[tuple[Outcome, str]] = [
+        ("better", "better"), ("worse", "worse"), ("same", "the same"), ("unknown", "can't be told"),
+    ]  # fmt: skip
+    return ", ".join(f"{outcomes.count(o)} {name}" for o, name in names if o in outcomes)
 
 
 def _finding_words(row: FindingShift) -> str:
@@ -128,7 +152,7 @@ def _facts(comparison: Comparison) -> Iterator[tuple[str, str]]:
 
 def _tables(class_key: str | None, rows: Sequence[StageShift]) -> Iterator[Block]:
     head = (
-        *columns("<stage", "<", "before", "after", "shift", "95 % interval"),
+        *columns("<stage", "<", "before", "after", "shift", "95 % interval", "matters?"),
         Column("", is_number=False),
         *columns("n before???", "n after???"),
     )
@@ -144,6 +168,7 @@ def _tables(class_key: str | None, rows: Sequence[StageShift]) -> Iterator[Block
                     ms(shift.after_ms),
                     _signed(None if shift.shift_ms is None else shift.shift_ms.value),
                     _interval_words(shift),
+                    "–" if shift.bound_ms is None else f"±{ms(shift.bound_ms)}",
                     _WORDS[shift.outcome],
                     count(row.n_before) if is_first else "",
                     count(row.n_after) if is_first else "",

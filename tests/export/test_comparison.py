@@ -83,6 +83,38 @@ def test_an_episode_in_one_of_them_does_not_pass_for_a_shift_of_all() -> None:
     assert abs(median.value) < 0.1
 
 
+@pytest.mark.parametrize(
+    ("shift_ms", "outcome"),
+    [(0.0, "same"), (0.09, "same"), (-0.09, "same"), (0.2, "unknown"), (0.5, "worse"), (-0.5, "better")],
+)
+def test_a_shift_counts_only_beyond_what_matters_however_sure_it_is(shift_ms: float, outcome: str) -> None:
+    """+0.08 ms of a 20 ms unit, with an interval that excludes zero, was CRITICAL and worse."""
+    rng = np.random.default_rng(5)
+
+    def side(prepare_ms: float) -> SessionData:
+        durations = {
+            ("1/3", "prepare_ctx"): rng.normal(prepare_ms, 0.2, 3000),
+            ("1/3", "total"): rng.normal(20.0, 0.5, 3000),
+        }
+        arrays = {key: array("d", values) for key, values in durations.items()}
+        return SessionData(judgement(findings=()), arrays, frozenset({"keyvalue"}))
+
+    result = compare(side(3.0), side(3.0 + shift_ms))
+    row = next(row for row in result.stages if row.stage == "prepare_ctx")
+    assert row.median.bound_ms == pytest.approx(0.2, rel=0.02)
+    assert row.median.outcome == outcome
+    [verdict, *_] = [line for line in render_text(comparison_blocks(result)).splitlines() if "stages (medians" in line]
+    assert verdict.startswith("WARNING" if outcome == "worse" else "OK")
+    assert comparison_json(result)["stages"][0]["median"]["same_within_ms"] == pytest.approx(0.2, rel=0.02)
+
+
+def test_a_finding_of_a_part_of_the_session_says_that_the_whole_has_not_moved() -> None:
+    result = compare(data(findings=()), data(seed=2, findings=(oversized(),)))
+    [row] = result.findings
+    assert (row.change, row.outcome) == ("appeared", "worse")
+    assert row.note.startswith("for a part of the session: over all of it the median is the same")
+
+
 def test_a_million_units_take_no_longer_than_they_should() -> None:
     random = np.random.default_rng(5)
     a, b = random.lognormal(2, 0.3, 1_000_000), random.lognormal(2.1, 0.3, 1_000_000)
