@@ -30,9 +30,10 @@ EDGES_S: tuple[tuple[float, float], ...] = (
     (1.0, 2.0),
     (2.0, 4.0),
     (4.0, 5.0),
+    (5.0, 10.0),
     (10.0, 20.0),
 )
-"""Before, onset in growing steps, and the steady state; seconds from t0."""
+"""Before, onset in growing steps, what follows it, and the steady state, without a hole; seconds from t0."""
 
 
 @dataclass(slots=True)

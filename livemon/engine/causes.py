@@ -118,8 +118,13 @@ class CauseBench:
             "completion_path": lambda: self._stage("completion_path", self._scene.completion_ms),
         }
         for name in CAUSES:
-            self._verdicts[name] = tests[name]()
+            self._verdicts[name] = self._with_changes(tests[name]())
         return tuple(self._verdicts[name] for name in CAUSES)
+
+    def _with_changes(self, cause: Cause) -> Cause:
+        """What somebody changed about the threads' scheduling stands beside where and whether they ran."""
+        is_told = cause.cause == "off_cpu" or (cause.cause == "placement" and cause.verdict != "ruled_out")
+        return replace(cause, evidence=cause.evidence + self._scene.changes) if is_told else cause
 
     def primary(self) -> str | None:
         """The most telling cause that applies; ``None`` if nothing that was measured does."""

@@ -17,6 +17,7 @@ from livemon.engine.machine_pressure import Seen, rates
 from livemon.engine.open_questions import does_not_show
 from livemon.engine.quantiles import Quantiles
 from livemon.engine.scene import Scene
+from livemon.engine.scheduling_changes import SchedulingChanges
 from livemon.engine.slow_bins import SlowBins
 from livemon.engine.thread_figures import evidence_rows, ledger_rows, witnesses
 from livemon.engine.thread_health import Flags as NameFlags
@@ -60,6 +61,8 @@ class ThreadFacts:
     """Of the fast and of the efficiency cores."""
     tells_placement: bool = False
     is_estimated: bool = False
+    changes: SchedulingChanges | None = None
+    """Of their affinity, nice, policy; goes on changing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,6 +276,7 @@ class Episode:
             has_threads=bool(names),
             is_cold=self.is_cold,
             is_early=self.end_ns is None and seconds < _EARLY_S,
+            changes=threads.changes.words(self.start_ns, end) if threads.changes is not None else "",
             lost_ms=self.cost_ns / 1e6 / self.slow_units if self.slow_units and not self.is_cold else None,
         )
         bench = CauseBench(scene, criteria.causes)

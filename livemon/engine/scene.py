@@ -29,6 +29,8 @@ class Scene:
     has_threads: bool
     is_cold: bool = False
     """No healthy state was known when it began."""
+    changes: str = ""
+    """Changes of affinity, nice, policy around its start and in it: words that begin with ``; ``, or empty."""
     is_early: bool = False
     """It has just begun: threads that wait for a CPU have not told it yet."""
     lost_ms: float | None = None

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from livemon.engine.core_classes import CoreClasses
 from livemon.engine.cpu_speed import CpuSpeed
 from livemon.engine.logbins import Ints
+from livemon.engine.scheduling_changes import SchedulingChanges
 from livemon.engine.tick_deltas import TickDelta, TickDeltas
 from livemon.model.criteria import Criteria
 from livemon.model.facts import SessionFacts
@@ -42,6 +43,7 @@ class ThreadWork:
         self._core_classes = CoreClasses(criteria, facts)
         self._deltas = TickDeltas()
         self.speed = CpuSpeed(self._core_classes)
+        self.changes = SchedulingChanges()
         self._efficient: list[bool] = [self._core_classes.is_efficiency(n) for n in self._core_classes.names]
         self.names: list[str] = []
         self._number: dict[tuple[str, str], int] = {}
@@ -56,6 +58,11 @@ class ThreadWork:
         """Newest arrival of a tick."""
         self.tells_placement = False
         """Whether efficiency and fast cores can be told apart."""
+
+    @property
+    def facts(self) -> tuple[tuple[str, ...], tuple[str, str], bool, bool, SchedulingChanges]:
+        """Names by number, the core classes, whether placement can be told and is estimated, what changed."""
+        return tuple(self.names), self.class_names, self.tells_placement, self.is_estimated, self.changes
 
     @property
     def class_names(self) -> tuple[str, str]:
@@ -81,6 +88,7 @@ class ThreadWork:
         """A thread was found."""
         if info.is_self or not 0 <= info.index < 100_000:
             return
+        self.changes.meet(info)
         self._reach(info.index)
         key = (info.process, info.name)
         number = self._number.get(key)
@@ -98,6 +106,7 @@ class ThreadWork:
     def lose(self, index: int) -> None:
         """A thread ended."""
         self._deltas.forget(index)
+        self.changes.lose(index)
 
     def _reach(self, index: int) -> None:
         if index >= len(self._slot):

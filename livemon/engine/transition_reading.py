@@ -12,7 +12,7 @@ from livemon.engine.thread_figures import Side, Witness
 from livemon.engine.thread_work import CPU, ROWS
 from livemon.engine.transition_window import BEFORE_S, TransitionWindow
 from livemon.model.criteria import Causes
-from livemon.model.findings import Cause
+from livemon.model.findings import Cause, Verdict
 from livemon.model.wording import rounded
 
 STEADY_S = (10.0, 20.0)
@@ -109,6 +109,26 @@ def _against(
     return f"{what} unknown", None, None
 
 
+def _of_threads(threads: list[Witness], changed: int, transitions: int, c: Causes) -> tuple[Cause, Cause]:
+    """Placement and IPC; a figure that is not known on both sides rules nothing out."""
+    risen = [w for w in threads if (w.ratio("cpu_ms_per_unit") or 0.0) >= c.cpu_ratio]
+    placement = bool(risen) and changed == transitions
+    cpu, *_ = _against(risen or threads, "cpu_ms_per_unit", "CPU per unit", " ms")
+    share, during, steady = _against(risen or threads, "efficiency_share", "efficiency share")
+    evidence = f"{cpu}, {share}; placement or cycle rate changed in {changed} of {transitions} transitions"
+    names = tuple(w.name for w in risen)
+    is_placed = any(w.share_rise is not None or w.ratio("fast_cycles_per_ns") is not None for w in threads)
+    ruled_out: Verdict = "ruled_out" if is_placed else "unknown"
+    first = Cause("placement", "applies" if placement else ruled_out, evidence, during, steady, names)
+    low = [w for w in threads if (w.ratio("ipc") or 1.0) <= c.ipc_ratio]
+    ipc, during, steady = _against(low or threads, "ipc", "IPC")
+    if during is None:
+        return first, Cause("ipc", "unknown", ipc)
+    unexplained = bool(risen) and bool(low) and not placement
+    why = ", placement explains the rise" if placement else ""
+    return first, Cause("ipc", "applies" if unexplained else "ruled_out", ipc + why, during, steady)
+
+
 def read_group(group: list[WindowFigures], c: Causes) -> tuple[Cause, ...]:
     """The readings of a group of transitions; none where none had a transient."""
     found = [f for f in group if f.transient_s]
@@ -121,20 +141,8 @@ def read_group(group: list[WindowFigures], c: Causes) -> tuple[Cause, ...]:
         _rises("completion_path", "completion time", back, c.completion_ratio, c.completion_plus_ms),
     ]
     threads = _pooled(found)
-    risen = [w for w in threads if (w.ratio("cpu_ms_per_unit") or 0.0) >= c.cpu_ratio]
-    changed = sum(bool(f.moved(c)) for f in found)
-    placement = bool(risen) and changed == len(found)
     if threads:
-        cpu, *_ = _against(risen or threads, "cpu_ms_per_unit", "CPU per unit", " ms")
-        share, during, steady = _against(risen or threads, "efficiency_share", "efficiency share")
-        evidence = f"{cpu}, {share}; placement or cycle rate changed in {changed} of {len(found)} transitions"
-        names = tuple(w.name for w in risen)
-        out.append(Cause("placement", "applies" if placement else "ruled_out", evidence, during, steady, names))
-        low = [w for w in threads if (w.ratio("ipc") or 1.0) <= c.ipc_ratio]
-        ipc, during, steady = _against(low or threads, "ipc", "IPC")
-        unexplained = bool(risen) and bool(low) and not placement
-        why = ", placement explains the rise" if placement else ""
-        out.append(Cause("ipc", "applies" if unexplained else "ruled_out", ipc + why, during, steady))
+        out += _of_threads(threads, sum(bool(f.moved(c)) for f in found), len(found), c)
     else:
         reason = "no thread counters in both the transient and the steady state"
         out += [Cause("placement", "unknown", reason), Cause("ipc", "unknown", reason)]

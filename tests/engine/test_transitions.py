@@ -110,7 +110,7 @@ def test_a_control_that_departs_draws_no_reading() -> None:
 def test_buckets_are_aligned_at_the_mark_with_the_idle_time_before_it() -> None:
     (found,) = judged(study([("m", [1.0, 1.0], 1.0)]))
     by_start = {bucket.start_s: bucket for bucket in found.buckets}
-    assert list(by_start) == [-2.0, 0.0, 0.5, 1.0, 2.0, 4.0, 10.0]
+    assert list(by_start) == [-2.0, 0.0, 0.5, 1.0, 2.0, 4.0, 5.0, 10.0]
     assert by_start[-2.0].units == 0
     assert by_start[-2.0].efficiency_share == pytest.approx(0.6, abs=0.01)
     assert by_start[0.0].p50_ms == pytest.approx(SLOW_MS)
@@ -178,3 +178,15 @@ def test_a_thread_known_from_idle_time_alone_raises_nothing_when_the_load_begins
     engine.feed(session([(T0, "load", [], [*idle, *load])]))
     engine.finish()
     assert engine.get() == ()
+
+
+def test_a_figure_that_is_not_known_rules_nothing_out() -> None:
+    """Threads without counters: no efficiency share, no cycles, no instructions."""
+    samples = Serving(60, classes=(), episodes=[Episode(30.0, 32.0, "off_cpu")]).samples()
+    samples.append(Mark(ns(30.0), ns(30.0), "slow"))
+    (found,) = judged(sorted(samples, key=lambda sample: sample.arrival_ns))
+    reading = {cause.cause: cause for cause in found.reading}
+    assert "efficiency share unknown" in reading["placement"].evidence
+    assert reading["placement"].verdict == "unknown"
+    assert reading["ipc"].evidence == "IPC unknown"
+    assert reading["ipc"].verdict == "unknown"

@@ -129,10 +129,7 @@ class HostSlowDetector:
         self._maker.is_low_rate = 0 < self._clock.rate_per_s < self._criteria.host_slow.low_rate_per_s
         self._onset.is_sparse = self._clock.rate_per_s < _SPARSE_PER_S
         self._has_units = bool(self._maker.baselines)
-        threads = self._threads
-        self._life.thread_facts = ThreadFacts(
-            tuple(threads.names), threads.class_names, threads.tells_placement, threads.is_estimated
-        )
+        self._life.thread_facts = ThreadFacts(*self._threads.facts)
         self.study.new_cell(at_ns)
         anew = self._intake.new_cell(may_switch=self._life.is_calm)
         self._maker.renew(self._intake.kinds[k] for k in anew)
