@@ -133,6 +133,8 @@ class ThreadRow:
     """CPU percent."""
     affinity: str | None = None
     policy: str | None = None
+    delay_percent: Figure = Figure(None, "unknown", "not told")
+    """Run-queue delay in the newest second, in percent of it: what ``wait_percent`` of several threads is made from."""
 
 
 class ThreadRows(Sequence[ThreadRow]):

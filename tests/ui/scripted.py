@@ -266,6 +266,7 @@ class ScriptedSource:
             ipc=Figure(1.7 if on_e else 3.3) if known else no,
             cycles_per_ns=(Figure(1.4, "scaled", "counter active 62 % of the time") if on_e else Figure(4.0)) if known else no,
             wait_percent=Figure(31.0 if on_e else 0.8 + noise(i, second, 3)),
+            delay_percent=Figure(cpu * 0.31 / 0.69 if on_e else cpu * 0.01),
             migrations_per_s=Figure(14.0 if on_e else 0.2),
             efficiency_share=Figure(0.97 if on_e else 0.0),
             lane=Lane(first, bucket_ns, classes, tuple(0.95 if c else None for c in classes), known),

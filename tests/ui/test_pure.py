@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from livemon.model.errors import UsageError
+from livemon.model.snapshot import Figure
 from livemon.ui import palettes, terminal
 from livemon.ui.actions import ACTIONS, Keymap, clashes, key_word
 from livemon.ui.config import check_value, dump_settings, load_settings, parse_settings, save_settings
@@ -21,6 +22,8 @@ from livemon.ui.panel import Panel
 from livemon.ui.render.glyphs import BLOCK
 from livemon.ui.render.line import plain
 from livemon.ui.render.overview import share_lines
+from livemon.ui.render.table import choose
+from livemon.ui.render.threads import Group, columns, group_line, total_wait
 from livemon.ui.screens.doctor import ranges
 from livemon.ui.screens.palette import matches
 from livemon.ui.settings import CHOICES, KEPT, Settings
@@ -368,3 +371,20 @@ def test_the_theme_for_a_terminal(environ: dict[str, str], system: str | None, t
 )  # fmt: skip
 def test_when_only_ascii_is_safe(environ: dict[str, str], is_ascii: bool) -> None:
     assert terminal.wants_ascii(environ) == is_ascii
+
+
+def test_a_groups_wait_is_by_the_columns_formula_not_its_worst_members() -> None:
+    """Three threads at 90, 2.7 and 2.8 % were shown as a group of 90 %."""
+    [one, *_] = ScriptedSource().snapshot(None, 60 * 10**9, 10).threads
+    figures = ((2.0, 18.0), (70.0, 1.94), (60.0, 1.73))  # CPU % and delay %: waits of 90, 2.7 and 2.8 %
+    rows = [replace(one, cpu_percent=Figure(cpu), delay_percent=Figure(delay)) for cpu, delay in figures]
+    assert total_wait(rows).value == pytest.approx(100 * 21.67 / (132 + 21.67))
+    starved = replace(one, cpu_percent=Figure(0.0), delay_percent=Figure(95.0))
+    assert total_wait([starved]).value == 100.0
+    assert total_wait([replace(one, cpu_percent=Figure(0.0), delay_percent=Figure(0.0))]).value == 0.0
+    unread = replace(one, delay_percent=Figure(None, "unknown", "not read"))
+    assert total_wait([unread]).value is None
+    assert total_wait([rows[0], unread]).quality == "estimated"
+    group = Group("srv", tuple(rows), False)
+    line = "".join(text for text, _ in group_line(group, choose(columns([group]), 120), ("P", "E"), BLOCK))
+    assert " 14 " in line or " 14.1 " in line

@@ -172,6 +172,14 @@ class RowFigures:
         both = self._now.item(CPU, thread) + self._now.item(DELAY, thread)
         return Figure(100.0 * self._now.item(DELAY, thread) / both) if both > 0 else ZERO
 
+    def delay_percent(self, thread: int) -> Figure:
+        """Run-queue delay in percent of the newest second."""
+        if not self._is(self._has_delay, thread):
+            return NO_DELAY
+        if not self._now_ns:
+            return NO_SECOND
+        return Figure(100.0 * self._now.item(DELAY, thread) / self._now_ns)
+
     def migrations(self, thread: int) -> Figure:
         """CPU changes a second, a lower bound."""
         if not self._is(self._has_where, thread):

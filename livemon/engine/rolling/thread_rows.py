@@ -161,6 +161,7 @@ class LazyRow(ThreadRow):
     ipc = property(lambda self: self._figures.ipc(self.index))
     cycles_per_ns = property(lambda self: self._figures.cycles_per_ns(self.index))
     wait_percent = property(lambda self: self._figures.wait_percent(self.index))
+    delay_percent = property(lambda self: self._figures.delay_percent(self.index))
     migrations_per_s = property(lambda self: self._figures.migrations(self.index))
     efficiency_share = property(lambda self: self._figures.efficiency_share(self.index))
     series = property(lambda self: self._draw()[0])

@@ -164,7 +164,7 @@ def _name(row: ThreadRow, cells: int, glyphs: Glyphs, *, is_involved: bool, inde
 
 
 def group_line(group: Group, widths: Widths, classes: Sequence[str], glyphs: Glyphs, *, scale: Scale = PERCENT) -> Line:
-    """A group of threads as one line: CPU time added up, the worst wait, the busiest member's lane."""
+    """A group of threads as one line: CPU time added up, waiting against all of it, the busiest member's lane."""
     busiest = max(group.rows, key=lambda row: row.cpu_percent.value or 0.0)
     spans: list[Span] = []
     for position, (column, cells) in enumerate(widths):
@@ -181,9 +181,8 @@ def group_line(group: Group, widths: Widths, classes: Sequence[str], glyphs: Gly
             text = figure(total(group.rows, key), FIGURES[key], glyphs)
             spans.append((fit(text, cells, column.align, glyphs.more), "text"))
         elif key == "wait_percent":
-            known = [row.wait_percent for row in group.rows if row.wait_percent.value is not None]
-            worst = max(known, key=lambda value: value.value or 0.0) if known else Figure(None, "unknown", "")
-            spans.append((fit(figure(worst, "percent", glyphs), cells, column.align, glyphs.more), "text"))
+            waited = figure(total_wait(group.rows), "percent", glyphs)
+            spans.append((fit(waited, cells, column.align, glyphs.more), "text"))
         elif key == "class":
             counts: dict[str, int] = {}
             for row in group.rows:
@@ -205,6 +204,19 @@ def total(rows: Sequence[ThreadRow], key: str) -> Figure:
         return Figure(None, "unknown", parts[0].reason if parts else "no threads")
     is_whole = len(known) == len(parts) and all(part.quality == "measured" for part in parts)
     return Figure(sum(known), "measured" if is_whole else "estimated", "" if is_whole else "not all parts are measured")
+
+
+def total_wait(rows: Sequence[ThreadRow]) -> Figure:
+    """Wait % of several threads by the column's own formula: all their delay / (all their CPU time + all delay)."""
+    pairs = [(row.cpu_percent.value, row.delay_percent.value) for row in rows if row.is_alive]
+    known = [(cpu, delay) for cpu, delay in pairs if cpu is not None and delay is not None]
+    if not known:
+        return Figure(None, "unknown", rows[0].wait_percent.reason if rows else "no threads")
+    delay = sum(part for _, part in known)
+    both = delay + sum(part for part, _ in known)
+    is_whole = len(known) == len(pairs)
+    why = "" if is_whole else "not known of all threads"
+    return Figure(100.0 * delay / both if both > 0 else 0.0, "measured" if is_whole else "estimated", why)
 
 
 def thread_reasons(row: ThreadRow, glyphs: Glyphs) -> list[tuple[str, str, str]]:
