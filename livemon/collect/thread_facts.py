@@ -11,8 +11,11 @@ from livemon.collect.procfs_table import Thread, ThreadTable, in_turn
 from livemon.model.samples import ThreadInfo
 from livemon.parse.procfs import format_cpu_list, parse_stat, parse_status_field, slow_fields
 
-_ROUND_NS = 5_000_000_000
-"""Each thread's facts are read once in this time."""
+_ROUND_NS = 2_000_000_000
+"""Each thread's facts are read once in this time, as long as that is at most ``_LOOKS_PER_S``."""
+_LOOKS_PER_S = 200
+_LONGEST_ROUND_NS = 5_000_000_000
+"""With more threads than that allows a round takes longer, but no longer than this."""
 _BATCH = 16
 """Threads that are looked at together: few small looks cost more than one, a big one delays its tick."""
 _NAMED_BY_NS = 700_000_000
@@ -24,6 +27,9 @@ class SlowFacts:
 
     def __init__(self, interval_ns: int, *, is_real: bool) -> None:
         self._share = interval_ns / _ROUND_NS
+        self._cheap = interval_ns * _LOOKS_PER_S / 1e9
+        """Looks a tick up to which a round is a short one."""
+        self._least_share = interval_ns / _LONGEST_ROUND_NS
         self._naming_ticks = max(1, round(_NAMED_BY_NS / interval_ns))
         self._ticks = 0
         self._new: deque[tuple[int, Thread]] = deque()
@@ -53,7 +59,7 @@ class SlowFacts:
     def is_due(self, threads: int) -> bool:
         """Whether enough of so many threads are owed a look; call once a tick."""
         self._ticks += 1
-        owed = self._owed + threads * self._share
+        owed = self._owed + max(min(threads * self._share, self._cheap), threads * self._least_share)
         self._owed = owed = owed if owed < threads else threads
         return owed >= _BATCH or owed >= threads or (bool(self._new) and self._new[0][0] <= self._ticks)
 

@@ -137,7 +137,7 @@ def _per_class(
 
 def _facts(book: ThreadBook, row: ThreadRow, at_ns: int, cpu_ns: float, hops: int) -> tuple[tuple[str, str], ...]:
     """What changes rarely, as (name, text)."""
-    info = book.infos[row.index]
+    info, before = book.info(row.index, at_ns), book.before(row.index, at_ns)
     facts = [("pid / tid", f"{row.pid if row.pid >= 0 else 'unknown'} / {row.tid}")]
     for name, value in (
         ("process", row.process),
@@ -147,7 +147,12 @@ def _facts(book: ThreadBook, row: ThreadRow, at_ns: int, cpu_ns: float, hops: in
         ("cgroup", info.cgroup or ""),
     ):
         if value:
+            was = getattr(before, name, None)
+            if was is not None and was != getattr(info, name):
+                value += f" (was {was}; seen {max(at_ns - info.arrival_ns, 0) / SECOND:.1f} s before)"
             facts.append((name, value))
+    if info.affinity or info.nice is not None:
+        facts.append(("read", "every 2 to 5 s: a change may have come that much before it was seen"))
     facts.append(("first seen", f"{max(at_ns - book.born_ns(row.index), 0) / SECOND:.1f} s before"))
     gone = book.gone_ns(row.index)
     if gone is not None and gone <= at_ns:
