@@ -31,6 +31,7 @@ from livemon.model.samples import LogStream, Sample, ThreadTick, TimingRecord
 from livemon.model.severity import SeverityRules
 from livemon.model.snapshot import LogLine, MarkPoint, Snapshot, StageDetail, Status, ThreadDetail
 from livemon.session.reader import SessionReader
+from livemon.session.store import size_of
 
 if TYPE_CHECKING:
     from livemon.engine.engine import Engine
@@ -229,10 +230,10 @@ class SessionView:
     def _status(self, view: RollingView, known_at: int | None, end_ns: int) -> Status:
         """The status bar; what is wrong with the file itself holds at every moment."""
         state, trouble = self._recorder_state(end_ns)
-        status = view.status(
-            known_at, is_recording=self.is_live, recorder_state=state, session_bytes=self._session_bytes()
-        )
-        return replace(status, notes=(*self._reader.damage, *status.notes), trouble=trouble)
+        size = size_of(self._reader.path)
+        status = view.status(known_at, is_recording=self.is_live, recorder_state=state, session_bytes=size)
+        notes = (*self._reader.damage, *status.notes)
+        return replace(status, notes=notes, trouble=trouble, session_bytes=size or status.session_bytes)
 
     def _known_at(self, at_ns: int) -> tuple[Finding, ...]:
         """Findings as known at a moment; walking forward in time costs only the new changes."""
@@ -358,8 +359,8 @@ class SessionView:
         return self._engine.get()
 
     def moments_ns(self) -> tuple[tuple[int, str], ...]:
-        """Starts of findings and marks, in order of time."""
-        moments = [(f.start_ns, f"{f.id} {_words(f)}") for f in self._engine.get()]
+        """Marks, and the moments from which findings are shown: at its start nothing told of one yet."""
+        moments = [(f.detected_ns, f"{f.id} {_words(f)}") for f in self._engine.get()]
         moments += [(mark.t_ns, f"mark: {mark.text}") for mark in self._marks()]
         return tuple(sorted(moments))
 
@@ -388,7 +389,8 @@ def _path(streams: dict[int, LogStream], number: int) -> str:
 
 
 def _words(finding: Finding) -> str:
+    later = f", shown {max(finding.detected_ns - finding.start_ns, 0) / 1e9:.1f} s after its start"
     if finding.kind == "oversized_finalize":
         of = shown_class(finding.class_key)
-        return f"oversized {finding.stage}" + (f" of {of}" if of else "")
-    return f"host-slow: {finding.primary_words or 'cause unknown'}"
+        return f"oversized {finding.stage}" + (f" of {of}" if of else "") + later
+    return f"host-slow: {finding.primary_words or 'cause unknown'}{later}"

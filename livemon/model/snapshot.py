@@ -340,7 +340,7 @@ class ViewSource(Protocol):
         ...
 
     def moments_ns(self) -> tuple[tuple[int, str], ...]:
-        """Starts of episodes and marks in order, with their text: where ``e``/``E`` go."""
+        """Marks, and the moments from which findings are shown, in order, with their text: where ``e``/``E`` go."""
         ...
 
     def add_mark(self, text: str, at_ns: int | None = None) -> None:

@@ -23,6 +23,9 @@ MAX_TOTAL_BYTES = 2 * 1024**3
 _DATABASE = b"SQLite format 3\0"
 _BESIDE = ("-wal", "-shm", "-recent", "-journal", "-lock", "-reserve", "-out", "-out.1")
 
+_SCAFFOLD = ("-shm", "-lock", "-reserve")
+"""Those of them that only a running recorder needs: they come and go with it and hold nothing of the recording."""
+
 
 def state_dir() -> Path:
     """The folder of sessions: ``$XDG_STATE_HOME/livemon``, else ``~/.local/state/livemon``."""
@@ -87,9 +90,9 @@ def resolve_session(text: str | os.PathLike[str], folder: Path | None = None) ->
 
 
 def size_of(path: Path) -> int:
-    """Bytes of a session and of what lies beside it while it is recorded."""
+    """Bytes on disk of a recording: the session, its journals and the command's kept output; the size told anywhere."""
     total = 0
-    for suffix in ("", *_BESIDE):
+    for suffix in ("", *(each for each in _BESIDE if each not in _SCAFFOLD)):
         with contextlib.suppress(OSError):
             total += path.with_name(path.name + suffix).stat().st_size
     return total

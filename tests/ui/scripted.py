@@ -291,9 +291,9 @@ class ScriptedSource:
 
     def moments_ns(self) -> tuple[tuple[int, str], ...]:
         moments = [
-            (START_NS + round(start * S), f"T{n + 1} host-slow")
+            (START_NS + round((start + 0.4) * S), f"T{n + 1} host-slow, shown 0.4 s after its start")
             for n, (start, _) in enumerate(EPISODES)
-            if start < self.end_s
+            if start + 0.4 <= self.end_s
         ]
         moments += [(START_NS + 8 * S, "F1 finalize final_rms"), (START_NS + 9 * S, "F2 finalize lm_head")]
         moments += [(mark.t_ns, mark.text) for mark in self.marks]

@@ -14,8 +14,9 @@ import pytest
 from livemon.model.clock import ManualClock
 from livemon.model.errors import SessionError
 from livemon.model.findings import OversizedFinalize
-from livemon.model.samples import Lost, Mark, Note, TargetEvent, TimingRecord
+from livemon.model.samples import Lost, Mark, Note, SelfSample, TargetEvent, TimingRecord
 from livemon.model.snapshot import HasRevision, Snapshot, ViewSource
+from livemon.session.store import describe_session
 from livemon.viewer import SessionView
 from tests.engine.kernels import SECOND
 from tests.viewer.sessions import START_NS, decode_session, write_session
@@ -301,7 +302,11 @@ def test_moments_are_findings_and_marks_and_a_mark_can_be_put_into_a_finished_se
     view = SessionView(tmp_path / "s.livemon")
     texts = [text for _, text in view.moments_ns()]
     assert "mark: warm" in texts
-    assert "F1 oversized validate of 1/3" in texts
+    [moment] = [moment for moment in view.moments_ns() if moment[1].startswith("F1 oversized validate of 1/3, shown ")]
+    assert moment[1].endswith(" s after its start")
+    # There the screen tells of it; a moment before it did not.
+    assert "F1" in {finding.id for finding in view.snapshot(moment[0], MINUTE, 60).findings}
+    assert "F1" not in {finding.id for finding in view.snapshot(moment[0] - 1, MINUTE, 60).findings}
     at = START_NS + 6 * SECOND
     view.add_mark("look here", at)
     assert (at, "mark: look here") in view.moments_ns()
@@ -358,6 +363,20 @@ def test_a_damaged_session_is_shown_and_says_what_is_missing(tmp_path: Path) -> 
     frame = view.snapshot(None, MINUTE, 60)
     assert frame.status.notes
     assert frame.stages
+    view.close()
+
+
+def test_the_size_on_the_screen_is_that_of_the_list_of_sessions(tmp_path: Path) -> None:
+    """A session of 197 kB was shown as one of 1.3 MB: what its recorder had in use at its end."""
+    path = tmp_path / "s.livemon"
+    write_session(
+        path, [*decode_session(20), [SelfSample(START_NS + 30 * SECOND, 0, 0, 0, 0, 100_000_000, 77_000_000)]]
+    )
+    path.with_name("s.livemon-out").write_bytes(b"x" * 5000)
+    path.with_name("s.livemon-reserve").write_bytes(b"x" * 9000)
+    view = SessionView(path)
+    shown = view.snapshot(None, MINUTE, 60).status.session_bytes
+    assert shown == path.stat().st_size + 5000 == describe_session(path).size_bytes
     view.close()
 
 
