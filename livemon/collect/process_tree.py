@@ -46,6 +46,8 @@ class Check:
     has_ended: bool = False
     name: str | None = None
     """As it is now; ``None`` if it could not be read this time."""
+    state: str = ""
+    """Of its first thread, a letter."""
     new_exe: str | None = None
     new_cgroup: str | None = None
 
@@ -109,6 +111,7 @@ class ProcessTree:
         exe, cgroup = self.executable(process.pid), self.cgroup(process.pid)
         return Check(
             name=stat.name,
+            state=stat.state,
             new_exe=exe if exe is not None and exe != process.exe else None,
             new_cgroup=cgroup if cgroup is not None and cgroup != process.cgroup else None,
         )

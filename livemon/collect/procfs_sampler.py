@@ -28,6 +28,7 @@ from livemon.collect.process_ends import ProcessEnds
 from livemon.collect.process_tree import ZOMBIE_STATES, Check, Process, ProcessTree, unreadable
 from livemon.collect.procfs import DENIED, GONE, list_numbers, raise_descriptor_limit
 from livemon.collect.procfs_table import Thread, ThreadTable, open_table
+from livemon.collect.stopped import StoppedProcesses
 from livemon.collect.thread_facts import SlowFacts, thread_info
 from livemon.collect.thread_opening import (
     SCHEDSTAT_REMEDY,
@@ -82,6 +83,7 @@ class ProcSampler:
         self._options = options
         self._clock = clock
         self._tree = ProcessTree(root)
+        self._stopped = StoppedProcesses(self._tree)
         limit = raise_descriptor_limit() if options.max_descriptors is None else options.max_descriptors
         self._descriptors = Descriptors(limit)
         self._opener = ThreadOpener(self._descriptors)
@@ -200,6 +202,7 @@ class ProcSampler:
             if self._options.follow_children and (self._created != 0 or self._tree.is_anything_coming):
                 self._follow_children(now_ns, out)
         checked = self._check_some(now_ns, out) if self._unchecked else ()
+        out += self._stopped.follow(now_ns)
         for process in tuple(self._processes.values()):
             if process.is_self and process.links > 0 and process not in checked:
                 continue
@@ -348,6 +351,7 @@ class ProcSampler:
                 self._end_process(process, now_ns, out)
                 continue
             alive.add(process)
+            self._stopped.meet(process, check.state, now_ns)
             process.has_churn |= self._created != 0  # of threads that came and went, nothing else may be seen
             self._take_changes(process, check, now_ns, out)
         return alive

@@ -251,6 +251,8 @@ class CauseBench:
 
     def _off_cpu(self) -> Cause:
         c, slowdown = self._c, self._scene.slowdown
+        if self._scene.stopped:
+            return _cause("off_cpu", "applies", f"{self._scene.stopped}: no thread of it could run")
         delay, cpu = self._run_delay(), self._cpu_ratio()
         waited = delay is not None and _waits_more(*delay, c.run_delay_points)
         if delay is not None and waited:
@@ -335,6 +337,8 @@ class CauseBench:
         return _cause("migrations", "applies" if rose else "ruled_out", evidence, *per_s, self._names)
 
     def _blocked(self) -> Cause:
+        if self._scene.stopped:
+            return _cause("blocked", "unknown", f"{self._scene.stopped}: more can't be told of that time")
         off_cpu, delay = self._verdicts["off_cpu"], self._run_delay()
         if off_cpu.verdict == "unknown":
             reason = f"needs CPU time per unit and run-queue delay{stall_words(self._scene.pressure)}"

@@ -24,6 +24,7 @@ from livemon.engine.thread_health import Flags as NameFlags
 from livemon.engine.thread_work import ROWS
 from livemon.model.criteria import Criteria
 from livemon.model.findings import HostSlowTransient, Severity
+from livemon.model.samples import TargetEvent
 
 _OFFSET = 512
 """Ratios down to e^-5.12 have a place in the histogram."""
@@ -88,6 +89,10 @@ class Episode:
     reference: Reference
     pressure_before: tuple[Seen | None, Seen | None]
     is_cold: bool = False
+    is_stop: bool = False
+    """A stopped process has opened it, no unit."""
+    stops: dict[int, tuple[TargetEvent, int, int | None]] = field(default_factory=dict)
+    """Pid -> what was told of its newest stop, since when, until when (``None``: it goes on)."""
     end_ns: int | None = None
     end_note: str = ""
     """How it ended, if not by itself."""
@@ -203,6 +208,16 @@ class Episode:
             return None
         return ratio_of(int((np.cumsum(self.ratios) * 2 >= n).argmax()) - _OFFSET)
 
+    def _stopped(self, end_ns: int) -> tuple[float, str]:
+        """How long processes were stopped in it, s, and that in words."""
+        told, longest = [], 0.0
+        for event, since_ns, until_ns in self.stops.values():
+            until = end_ns if until_ns is None else until_ns
+            seconds = (until - max(since_ns, self.start_ns)) / 1e9
+            longest = max(longest, seconds)
+            told.append(f"{event.name} (pid {event.pid}) was {event.detail or 'stopped'} for {seconds:.1f} s")
+        return longest, ", ".join(told)
+
     def _level(self, maker: EvidenceMaker) -> tuple[float | None, str]:
         """The slowdown and how it was taken.
 
@@ -261,6 +276,7 @@ class Episode:
         found = witnesses(threads.names, self.work[:, :names], reference, units, known)
         end = self.end_ns if self.end_ns is not None else now_ns
         cpu = self._columns_ms(kinds, maker, "cpu")
+        stopped_s, stopped = self._stopped(end)
         slowdown, slowdown_is = self._level(maker)
         seconds = max(end - self.start_ns, 0) / 1e9
         scene = Scene(
@@ -275,6 +291,7 @@ class Episode:
             is_estimated=threads.is_estimated,
             has_threads=bool(names),
             is_cold=self.is_cold,
+            stopped=stopped,
             is_early=self.end_ns is None and seconds < _EARLY_S,
             changes=threads.changes.words(self.start_ns, end) if threads.changes is not None else "",
             lost_ms=self.cost_ns / 1e6 / self.slow_units if self.slow_units and not self.is_cold else None,
@@ -283,7 +300,7 @@ class Episode:
         causes = bench.get()
         primary = bench.primary()
         late = seconds > criteria.host_slow.recover_by_s
-        severe = late or (slowdown is not None and slowdown >= criteria.host_slow.critical_slowdown)
+        severe = late or stopped_s > 0 or (slowdown is not None and slowdown >= criteria.host_slow.critical_slowdown)
         severity: Severity = "critical" if severe else "warning"
         peaks = [p99 for peak in self.peaks if (p99 := peak.get(0.99)) is not None]
         return HostSlowTransient(
@@ -309,4 +326,5 @@ class Episode:
             transient_bins_s=self.bins.get() if self.bins is not None and self.units else None,
             does_not_show=does_not_show(scene, causes, primary),
             slowdown_is=slowdown_is,
+            stopped_s=stopped_s,
         )

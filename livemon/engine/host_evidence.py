@@ -78,6 +78,17 @@ class Block:
     def __len__(self) -> int:
         return len(self.arrival)
 
+    def chill(self, cold: Flags, woken: Flags) -> Flags:
+        """Let cold units count for little; which units may be learned.
+
+        A kind may pause because another kind's unit goes on: a long unit is cold only where all units are.
+        """
+        self.long = {row: told for row, told in self.long.items() if not woken[row]}
+        cold[list(self.long)] = False
+        self.unit[cold] = np.minimum(self.unit[cold], NAT)
+        self.stage[cold] = np.minimum(self.stage[cold], NAT)
+        return ~cold
+
     def mixed(self, rows: slice) -> Evidence32:
         """Evidence for a slowdown that hits a part of the units, (rows, WAYS)."""
         return _MIXED[self.unit[rows] - CLIP_DOWN]

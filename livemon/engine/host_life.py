@@ -20,6 +20,7 @@ from livemon.engine.thread_health import ThreadHealth
 from livemon.engine.thread_work import CPU, totals
 from livemon.model.criteria import Criteria
 from livemon.model.findings import Finding, FindingChange, HostSlowTransient
+from livemon.model.samples import TargetEvent
 
 REOPEN_NS = 400_000_000
 """An onset this soon after an episode's end is the same episode."""
@@ -30,6 +31,7 @@ _BY = {
     "all": "most host stages of the units are slow",
     "part": "a part of the units is slow",
     "stage": "one host stage is slow",
+    "stop": "a process was stopped",
     "long": "one unit lasted far longer than usual",
     "threads": "thread counters alone: the busy threads left their healthy state",
     "cold": "from the start the busy threads ran on efficiency cores",
@@ -104,7 +106,8 @@ class EpisodeLife:
         ):
             episode, closed.end_ns = closed, None
             self.drop_recheck()
-            since = max(onset.start, closed.last_slow_ns)
+            is_held_up = closed.is_stop and not closed.units  # a unit that a stop held up began before it was over
+            since = onset.start if is_held_up else max(onset.start, closed.last_slow_ns)
         else:
             self._interrupt("the next episode began", at_ns)
             episode = self._new(start, at_ns, onset.bank)
@@ -143,6 +146,16 @@ class EpisodeLife:
         episode = self._new(self._within(start_ns, at_ns), at_ns, what)
         episode.is_cold = what == "cold"
         episode.last_slow_ns = last_ns
+        self._start(episode, at_ns)
+
+    def begin_by_stop(self, event: TargetEvent, since_ns: int) -> None:
+        """A process of the target was stopped while it served units."""
+        at_ns = event.arrival_ns
+        self._interrupt("the next episode began", at_ns)
+        episode = self._new(self._within(since_ns, at_ns), at_ns, "stop")
+        episode.detected_by += f": {event.name} (pid {event.pid}) is {event.detail or 'stopped'}"
+        episode.is_stop, episode.last_slow_ns = True, at_ns
+        episode.stops[event.pid] = event, since_ns, None
         self._start(episode, at_ns)
 
     def add_past(self, start_ns: int, end_ns: int, slowdown: float, at_ns: int) -> None:

@@ -33,5 +33,7 @@ class Scene:
     """Changes of affinity, nice, policy around its start and in it: words that begin with ``; ``, or empty."""
     is_early: bool = False
     """It has just begun: threads that wait for a CPU have not told it yet."""
+    stopped: str = ""
+    """Which processes were stopped in it and for how long, in words."""
     lost_ms: float | None = None
     """What a slow unit took longer than usual, on average."""

@@ -103,6 +103,10 @@ class ThreadWork:
                     self.names.append("others")
         self._slot[info.index] = number
 
+    def numbers_of(self, process: str) -> set[int]:
+        """Numbers of the names of a process's threads, by its name."""
+        return {number for (of, _), number in self._number.items() if of == process}
+
     def lose(self, index: int) -> None:
         """A thread ended."""
         self._deltas.forget(index)

@@ -172,6 +172,8 @@ class HostSlowTransient:
     """What the evidence does not show."""
     slowdown_is: str = "median of host stages"
     """How ``slowdown`` was taken, in words."""
+    stopped_s: float = 0.0
+    """How long a process of the target was stopped in it (by a signal or a debugger)."""
     kind: Literal["host_slow_transient"] = "host_slow_transient"
 
     @property
@@ -179,6 +181,8 @@ class HostSlowTransient:
         """The primary cause for people; time off the CPU is told as waiting or blocked where that is known."""
         if self.primary_cause is None:
             return None
+        if self.primary_cause == "off_cpu" and self.stopped_s > 0:
+            return f"stopped for {self.stopped_s:.1f} s"
         if self.primary_cause == "off_cpu":
             blocked = next((cause.verdict for cause in self.causes if cause.cause == "blocked"), "unknown")
             if blocked != "unknown":

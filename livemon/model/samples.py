@@ -240,12 +240,12 @@ class LogCount:
 
 @dataclass(frozen=True, slots=True)
 class TargetEvent:
-    """A process of the target came or went."""
+    """A process of the target came or went, was stopped or went on."""
 
     arrival_ns: int
     pid: int
     name: str
-    event: Literal["found", "forked", "exited", "vanished", "exec"]
+    event: Literal["found", "forked", "exited", "vanished", "exec", "stopped", "continued"]
     exit_status: int | None = None
     """Exit status where livemon is the parent; -N for signal N; else ``None``."""
     detail: str = ""

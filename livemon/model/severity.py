@@ -45,6 +45,8 @@ class SeverityRules:
 
     def _why_slow(self, finding: HostSlowTransient) -> str:
         reasons = []
+        if finding.stopped_s > 0:
+            reasons.append(f"a process was stopped for {finding.stopped_s:.1f} s, which is always critical")
         if finding.not_recovered_by_5_s:
             reasons.append(f"not recovered {self.recover_by_s:g} s after its start")
         if finding.slowdown is not None and finding.slowdown >= self.slowdown:

@@ -16,7 +16,6 @@ from itertools import pairwise
 
 import numpy as np
 
-from livemon.engine.host_baseline import NAT
 from livemon.engine.host_cold import YOUNG_CELLS, SpeedupWatch, speedup_ratio
 from livemon.engine.host_episode import ThreadFacts, TickWork
 from livemon.engine.host_evidence import Block, EvidenceMaker, Flags
@@ -24,9 +23,10 @@ from livemon.engine.host_learning import CELL_NS, Learning
 from livemon.engine.host_life import LEVEL_SHIFT, EpisodeLife
 from livemon.engine.host_order import LateBursts, StateClock
 from livemon.engine.host_units import UnitIntake, Units
-from livemon.engine.host_watch import Onset, OnsetWatch, RecoveryWatch
+from livemon.engine.host_watch import OnsetWatch, RecoveryWatch
 from livemon.engine.logbins import Ints
 from livemon.engine.machine_pressure import PressureHistory
+from livemon.engine.stops import NEWS, NO_VOTE, Stops, Ticked
 from livemon.engine.thread_health import ThreadHealth, Vote
 from livemon.engine.thread_watch import ThreadWatch
 from livemon.engine.thread_work import ThreadWork
@@ -34,7 +34,7 @@ from livemon.engine.transitions import TransitionStudy
 from livemon.model.criteria import Criteria
 from livemon.model.facts import SessionFacts
 from livemon.model.findings import Finding, FindingChange
-from livemon.model.samples import MachineSample, Mark, Samples, ThreadGone, ThreadInfo, ThreadTick, TimingRecord
+from livemon.model.samples import MachineSample, Mark, Samples, TargetEvent, ThreadTick, TimingRecord
 
 _IDLE_NS = 3_000_000_000
 _LEAST_COLD_NS = 500_000_000
@@ -71,6 +71,7 @@ class HostSlowDetector:
         self._life = EpisodeLife(
             criteria, self._intake.kinds, self._maker, self._health, self._learning, self._pressure
         )
+        self._stops = Stops(self._life, self._threads, self._learning)
         self.study = TransitionStudy(criteria)
         self.study.kinds, self.study.names = self._intake.kinds, self._threads.names
         self._now = -1
@@ -145,10 +146,12 @@ class HostSlowDetector:
         assert episode is not None
         self._life.fold(at_ns)
         lasted = (at_ns - episode.start_ns) / 1e9
+        if self._stops.is_any and episode.stops:
+            episode.last_slow_ns = at_ns
         idle = at_ns - max(self._last_unit_at, episode.last_slow_ns)
         if idle > max(_IDLE_NS, 2 * self._clock.gap_ns, 2 * episode.longest_ns):
             self._end(at_ns, "the load stopped")
-        elif lasted >= c.level_shift_s:
+        elif lasted >= c.level_shift_s and not self._stops.is_any:
             episode.last_slow_ns = max(episode.last_slow_ns, self._now)
             self._end(at_ns, f"{LEVEL_SHIFT}: still so after {c.level_shift_s:g} s, taken as the new normal")
             self._start_over(at_ns)
@@ -189,19 +192,21 @@ class HostSlowDetector:
             for _, tick, vote in ticks:
                 self._tick(tick, vote, None, -1)
 
-    def _take_rest(self, samples: Samples, arrivals: Ints, rest: list[int]) -> list[tuple[int, TickWork, Vote]]:
+    def _take_rest(self, samples: Samples, arrivals: Ints, rest: list[int]) -> list[Ticked]:
         """Take in what is not a unit; every tick with its position, work and vote."""
-        out: list[tuple[int, TickWork, Vote]] = []
+        out: list[Ticked] = []
         together: list[int] = []
         for k in rest:
             sample = samples[k]
             if type(sample) is ThreadTick:
                 together.append(k)
                 continue
-            if type(sample) in (ThreadInfo, ThreadGone, Mark) or self._threads.heeds(sample):
+            if type(sample) in NEWS or self._threads.heeds(sample):
                 out += self._take_ticks(samples, arrivals, together)
                 together = []
                 self._threads.take(sample)
+                if type(sample) is TargetEvent:
+                    out.append((k, sample, NO_VOTE))
                 if type(sample) is Mark:
                     self.study.add_mark(sample)
             if type(sample) is MachineSample:
@@ -210,7 +215,7 @@ class HostSlowDetector:
         out += self._take_ticks(samples, arrivals, together)
         return out
 
-    def _take_ticks(self, samples: Samples, arrivals: Ints, numbers: list[int]) -> list[tuple[int, TickWork, Vote]]:
+    def _take_ticks(self, samples: Samples, arrivals: Ints, numbers: list[int]) -> list[Ticked]:
         """Take in ticks between which no thread comes or goes."""
         if not numbers:
             return []
@@ -219,7 +224,7 @@ class HostSlowDetector:
         if told:
             self._health.grow(len(self._threads.names))
         votes = self._health.votes([work for _, work in told], has_units=self._has_units)
-        out = []
+        out: list[Ticked] = []
         for (k, (names, work, tick_ns)), vote in zip(told, votes, strict=True):
             tick = TickWork(int(arrivals[k]), tick_ns, names, work)
             self._learning.current.ticks.append(tick)
@@ -229,15 +234,11 @@ class HostSlowDetector:
 
     # -- units and ticks in their order --------------------------------------------------------
 
-    def _judge(self, units: Units, at: Ints, position: Ints, ticks: list[tuple[int, TickWork, Vote]]) -> None:
+    def _judge(self, units: Units, at: Ints, position: Ints, ticks: list[Ticked]) -> None:
         tau, gap, cold = self._clock.update(units, at)
         block = self._maker.weigh(units, tau, self._intake.kinds)
         block.arrival = at
-        block.long = {row: told for row, told in block.long.items() if not self._clock.woken[row]}
-        cold[list(block.long)] = False  # a kind may pause because another kind's unit goes on
-        block.unit[cold] = np.minimum(block.unit[cold], NAT)
-        block.stage[cold] = np.minimum(block.stage[cold], NAT)
-        may = ~cold
+        may = block.chill(cold, self._clock.woken)
         self._learning.current.blocks.append((block, may))
         stage, is_settled = self._criteria.transitions.slow_stage, self._learning.active_cells >= _SETTLED_CELLS
         healthy_ms = self._maker.healthy_ms(stage, self._intake.kinds, block) if is_settled else {}
@@ -245,10 +246,13 @@ class HostSlowDetector:
         self._learning.current.units += len(block)
         if self._first_start is None:
             self._first_start = int(block.start[0])
-        stops: list[tuple[int, tuple[TickWork, Vote] | None]] = [(int(row), None) for row in np.flatnonzero(gap)]
-        watches_all = not self._has_units or self._by_threads or not self._health.known.any()
+        stops: list[tuple[int, tuple[TickWork | TargetEvent, Vote] | None]] = [
+            (int(row), None) for row in np.flatnonzero(gap)
+        ]
+        by_threads = self._life.open is not None and self._recovery is None
+        watches_all = not self._has_units or by_threads or not self._health.known.any()
         for k, tick, vote in ticks:
-            if watches_all or vote.has_moved:
+            if watches_all or isinstance(tick, TargetEvent) or vote.has_moved:
                 stops.append((int(np.searchsorted(position, k)), (tick, vote)))
         stops.sort(key=lambda stop: stop[0])
         row = 0
@@ -265,18 +269,17 @@ class HostSlowDetector:
         self._last_unit_at = int(at[-1])
         self._tau = int(tau[-1])
 
-    @property
-    def _by_threads(self) -> bool:
-        """Whether an episode is open that threads alone have opened."""
-        return self._life.open is not None and self._recovery is None
-
     def _gap(self, at_ns: int) -> None:
         if self._recovery is not None:
             self._end(at_ns, "the load stopped")
         self._onset.clear()
 
-    def _tick(self, tick: TickWork, vote: Vote, block: Block | None, row: int) -> None:
-        """A tick's threads, after ``row`` of ``block``."""
+    def _tick(self, tick: TickWork | TargetEvent, vote: Vote, block: Block | None, row: int) -> None:
+        """A tick's threads, or what became of a process, after ``row`` of ``block``."""
+        if isinstance(tick, TargetEvent):
+            if self._stops.take(tick, self._last_unit_at if self._has_units else None, self._clock.gap_ns):
+                self._end(tick.arrival_ns)
+            return
         self._learning.current.has_moved |= vote.has_moved
         at_ns, watch, episode = tick.arrival_ns, self._thread_watch, self._life.open
         if episode is None:
@@ -287,7 +290,8 @@ class HostSlowDetector:
                 tau = int(block.tau[row]) if block is not None and row >= 0 else self._tau
                 onset = self._onset.bump(at_ns, tau)
                 if onset is not None:
-                    self._begin_by_units(onset, at_ns, tau, block, row)
+                    self._recovery = self._life.begin_by_units(onset, at_ns, tau, block, row)
+                    self._onset.clear()
                     return
             young = not self._health.known.any() and self._learning.active_cells < YOUNG_CELLS
             event = watch.watch(tick, vote, alone=not self._has_units, young=young)
@@ -297,7 +301,7 @@ class HostSlowDetector:
                     start = self._first_start
                 self._life.begin_by_threads(event.what, start, watch.last_ns, at_ns)
                 self._onset.clear()
-        elif self._recovery is None:
+        elif self._recovery is None and not episode.is_stop:
             event = watch.recover(tick, vote, is_cold=episode.is_cold)
             episode.last_slow_ns = max(episode.last_slow_ns, watch.last_ns)
             if event is not None:
@@ -331,9 +335,9 @@ class HostSlowDetector:
             self._intake.give_up_positions(self._intake.kinds[int(block.kind_of_row[stop - 1])])
             self._onset.clear()
         elif onset is not None:
-            self.blips -= self._is_up
-            self._is_up = False
-            self._begin_by_units(onset, at_ns, int(block.tau[stop - 1]), block, stop - 1)
+            self.blips, self._is_up = self.blips - self._is_up, False
+            self._recovery = self._life.begin_by_units(onset, at_ns, int(block.tau[stop - 1]), block, stop - 1)
+            self._onset.clear()
         elif speedup is not None:
             first = self._first_start if self._first_start is not None else speedup.start_ns
             if speedup.start_ns - first >= _LEAST_COLD_NS:
@@ -347,10 +351,6 @@ class HostSlowDetector:
     @property
     def _is_young(self) -> bool:
         return self._speedup.is_watching and self._learning.active_cells < YOUNG_CELLS
-
-    def _begin_by_units(self, onset: Onset, at_ns: int, tau: int, block: Block | None, row: int) -> None:
-        self._recovery = self._life.begin_by_units(onset, at_ns, tau, block, row)
-        self._onset.clear()
 
     def _threads_open_rows(self, block: Block, rows: slice) -> int:
         """Threads alone have opened the episode: its units are added up; faster ones may end it."""

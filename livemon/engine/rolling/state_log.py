@@ -240,9 +240,11 @@ def clock_text(t_ns: int, wall: WallMapping, start_ns: int | None) -> str:
 
 
 def _state(event: TargetEvent, wall: WallMapping, start_ns: int | None) -> str:
-    if event.event not in ("exited", "vanished"):
+    if event.event not in ("exited", "vanished", "stopped"):
         return "running"
     when = clock_text(event.arrival_ns, wall, start_ns)
+    if event.event == "stopped":
+        return f"{event.detail or 'stopped'} at {when}"
     if event.event == "vanished":
         return f"vanished at {when}"
     if event.exit_status is None:
