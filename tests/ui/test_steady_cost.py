@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import gc
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from livemon.engine.rolling.grid import Grid
 from livemon.engine.rolling.lazy import Drawn
+from livemon.engine.rolling.stage_window import middle_and_p99
 from livemon.engine.rolling.thread_rings import SECOND
 from livemon.model.samples import ThreadGone, ThreadInfo
 from livemon.model.snapshot import Lane, Series, ThreadRow
@@ -74,3 +78,9 @@ def test_a_frame_of_idle_threads_is_gone_with_its_last_user() -> None:
         assert sum(isinstance(thing, Drawn) for thing in gc.get_objects()) == before
     finally:
         gc.enable()
+
+
+@given(st.lists(st.floats(0, 1e7), min_size=1, max_size=60), st.integers(1, 3))
+def test_p50_and_p99_are_those_of_numpy(units: list[float], rows: int) -> None:
+    values = np.array([np.roll(units, k) * (k + 1) for k in range(rows)])
+    assert middle_and_p99(values).tolist() == np.quantile(values, (0.5, 0.99), axis=1).T.tolist()

@@ -12,6 +12,24 @@ from livemon.engine.rolling.grid import Doubles, Grid
 from livemon.engine.rolling.stage_rings import StageRing
 
 
+def middle_and_p99(values: Doubles) -> Doubles:
+    """P50 and P99 of each row of (rows, units), (rows, 2): what ``np.quantile`` gives, to the last bit.
+
+    Of some hundred units sorting is a tenth of what ``np.quantile`` does around it.
+    """
+    ordered = np.sort(values, axis=1)
+    last = ordered.shape[1] - 1
+    out = np.empty((len(ordered), 2))
+    for k, q in enumerate((0.5, 0.99)):
+        place = q * last
+        low = int(place)
+        part = place - low
+        below, above = ordered[:, low], ordered[:, min(low + 1, last)]
+        step = above - below
+        out[:, k] = above - step * (1 - part) if part >= 0.5 else below + step * part
+    return out
+
+
 @dataclass(slots=True)
 class Window:
     """A stage in a window, from single units or, where they are no longer held, from seconds and minutes."""
@@ -35,8 +53,8 @@ class Window:
         if self.middle is not None:
             return self.middle
         if len(self.values):
-            p50, p99 = np.quantile(self.values, (0.5, 0.99))
-            return float(p50), float(p99)
+            ((p50, p99),) = middle_and_p99(self.values[None]).tolist()
+            return p50, p99
         return binned_quantile(self.bins, 0.5), binned_quantile(self.bins, 0.99)
 
     def merge(self, other: Window) -> None:
@@ -81,7 +99,7 @@ def ring_windows(ring: StageRing, grid: Grid, start_ns: int, end_ns: int) -> dic
         high[:, inside[starts]] = np.fmax.reduceat(values[:, first:stop], starts, axis=1)
     unknown = np.isnan(values)
     is_whole = not unknown.any()
-    middles = np.quantile(values, (0.5, 0.99), axis=1).T.tolist() if is_whole else None
+    middles = middle_and_p99(values).tolist() if is_whole else None
     totals = (values if is_whole else np.where(unknown, 0.0, values)).sum(axis=1).tolist()
     found: dict[str, Window] = {}
     for k, stage in enumerate(ring.stages):

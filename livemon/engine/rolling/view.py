@@ -17,6 +17,7 @@ from livemon.engine.rolling.grid import Columns, Doubles, Grid
 from livemon.engine.rolling.row_figures import RECENT_NS
 from livemon.engine.rolling.stage_detail import stage_detail
 from livemon.engine.rolling.stage_rings import StageRing, StageRings
+from livemon.engine.rolling.stage_window import middle_and_p99
 from livemon.engine.rolling.state_log import LATE, LINES, LOST, MALFORMED, RECORDS, TICKS, StateLog
 from livemon.engine.rolling.thread_book import ThreadBook
 from livemon.engine.rolling.thread_charts import Watched
@@ -191,6 +192,7 @@ class RollingView:
         """The first line."""
         rings = stages.unit_rings(self._stage_rings.rings())
         walls = stages.unit_walls(rings, at_ns - span_ns, at_ns)
+        p50_ms, p99_ms = middle_and_p99(walls[None])[0].tolist() if len(walls) else (None, None)
         recent = self.units(at_ns, RECENT_NS)
         started = max(at_ns - RECENT_NS, self.log.start_ns or at_ns)
         counts = self.log.counts(at_ns)
@@ -200,8 +202,8 @@ class RollingView:
             units=counts[RECORDS],
             warmup_units=self._criteria.host_slow.warmup_units,
             units_per_s=None if recent is None else recent / max((at_ns - started) / 1e9, 1.0),
-            p50_ms=_quantile(walls, 0.5) if len(walls) else None,
-            p99_ms=_quantile(walls, 0.99) if len(walls) else None,
+            p50_ms=p50_ms,
+            p99_ms=p99_ms,
             requests=self._requests(rings, at_ns, findings),
             classes=len({r.class_key for r in rings if stages.units_between([r], at_ns - span_ns, at_ns)}),
             lines=counts[LINES],

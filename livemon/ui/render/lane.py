@@ -47,6 +47,28 @@ def _signs(classes: tuple[str, ...]) -> dict[str, Span]:
     return {name: (letter, class_style(name, classes)) for name, letter in letters.items()}
 
 
+class _Drawn(dict[tuple[str | None, bool], Span]):
+    """A cell by its class and whether that was not clearly alone, each made once."""
+
+    def __init__(self, classes: tuple[str, ...], glyphs: Glyphs) -> None:
+        self._signs, self._idle = _signs(classes), glyphs.idle
+
+    def __missing__(self, cell: tuple[str | None, bool]) -> Span:
+        name, is_mixed = cell
+        if not name:
+            span = (" ", "gap") if name is None else (self._idle, "muted")
+        else:
+            letter, style = self._signs.get(name) or ("?", "muted")
+            span = (letter.lower() if is_mixed else letter, style)
+        self[cell] = span
+        return span
+
+
+@lru_cache(maxsize=16)
+def _drawn(classes: tuple[str, ...], glyphs: Glyphs) -> _Drawn:
+    return _Drawn(classes, glyphs)
+
+
 def lane(lane: Lane, cells: int, classes: Sequence[str], glyphs: Glyphs) -> list[Span]:
     """The newest part of a lane in ``cells`` cells.
 
@@ -58,6 +80,11 @@ def lane(lane: Lane, cells: int, classes: Sequence[str], glyphs: Glyphs) -> list
         return []
     if not lane.buckets:
         return [(" " * cells, "gap")]
+    prepared = lane.prepared_mains(slices(lane.first_bucket % lane.buckets, lane.buckets, cells))
+    if prepared is not None:
+        # Of one thread after the other the same few cells come again and again.
+        drawn = _drawn(tuple(classes), glyphs)
+        return merged([drawn[name, share < MIXED_BELOW] for name, share in zip(*prepared, strict=True)])
     signs = _signs(tuple(classes))
     out: list[Span] = []
     for name, share in _cells(lane, cells):
@@ -73,10 +100,6 @@ def _cells(lane: Lane, cells: int) -> Iterator[tuple[str | None, float]]:
     """The class with most CPU time in each cell and its share, as ``_most``."""
     have = lane.buckets
     parts = slices(lane.first_bucket % have, have, cells)
-    prepared = lane.prepared_mains(parts)
-    if prepared is not None:
-        yield from zip(*prepared, strict=True)
-        return
     names, shares = lane.classes, lane.shares
     if have > 2 * cells:
         yield from (_most(names[part], shares[part]) for part in parts)
