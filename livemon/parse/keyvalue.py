@@ -14,7 +14,7 @@ from livemon.parse import context, keys, units
 from livemon.parse.json_units import units_of_pairs
 from livemon.parse.reading import Draft, Reading, may_have_durations, take_pairs
 
-_PAIR = re.compile(
+PAIR = re.compile(
     r"(?<![\w.\-/@#\"'=?&])([A-Za-z_@][\w.\-@/#]{0,120}+)="
     r"(?:\"([^\"\\]*(?:\\.[^\"\\]*)*)\"|[ \t]{1,40}([+\-]?[\d.][^\s\"=,;)}\]|]*)(?![^\s\"]*=)"
     r"|([^\s\",;)}\]|]+(?:,\d[^\s\",;)}\]|]*)*))?"
@@ -67,7 +67,7 @@ def is_progress(text: str) -> bool:
 def pairs_of(text: str) -> list[tuple[str, str]]:
     """The ``key=value`` pairs of a text; quoted values without quotes, ``45 µs`` as ``45µs``."""
     found = []
-    for key, quoted, spaced, plain, unit in _PAIR.findall(text):
+    for key, quoted, spaced, plain, unit in PAIR.findall(text):
         value = plain or spaced or quoted
         if unit and value and value[-1].isdigit():
             value += unit

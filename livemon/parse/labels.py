@@ -9,7 +9,8 @@ number, quote, path or preposition, and a number at their end is the unit's id.
 from __future__ import annotations
 
 import re
-from typing import Final
+from collections.abc import Callable
+from typing import Final, TypeAlias
 
 from livemon.parse import keys, units
 from livemon.parse.context import own_text
@@ -34,7 +35,7 @@ _UNIT_IN_KEY = re.compile(
     r"(?<![\w.])([A-Za-z]\w{0,60}_(?:ms|us|ns|s|sec|secs|seconds|msec|usec))"
     rf"[ ]{{0,8}}[:=][ ]{{0,40}}({units.NUMBER})(?![\w.%/])"
 )
-_COLON = re.compile(r"(?<![<>!=~])[:=]\s{0,60}$")
+COLON = re.compile(r"(?<![<>!=~])[:=]\s{0,60}$")
 """``reads >= 0.5 sec`` names nothing."""
 _VERB = re.compile(r"(?:^|[\s(])(took|takes|taking|in|is|executed for|ran for|lasted|done in|finished in)\s?\(?$")
 _IN_QUERY = re.compile(r"(?:[?&]|(?:^|\s)--?)[^\s=]{0,200}=$")
@@ -71,20 +72,20 @@ _LEVEL = re.compile(r"^(?:TRACE|DEBUG|DBG|INFO|INF|NOTICE|WARN|WARNING|WRN|ERROR
 _ARGUMENTS = re.compile(r"(?<=\w) ?\([^()]{0,300}\)")
 """``Log(dir=/d, topic=a)``: what stands in brackets behind a word."""
 _EDGES: Final = " \t-–—*>.:=([`'\""
-_RATE_AFTER = re.compile(
+RATE_AFTER = re.compile(
     r"\s?(?:per\b|/|at \d|ago\b|left\b|\(\+|remaining\b|(?:timeout|interval|window|period|delay|slice)s?\b"
     r"|exceeded\b|old\b|apart\b|of\b|-[a-z]|[-–—] ?[\d.]|±|\.\.|(?:-{1,2}|=)>\s?\d|→)"
 )
 """What follows a rate, a plan, a length (``3 s of audio``), a range or a change (``3 s -> 2 s``)."""
 _DECADE = re.compile(r"(?:1[89]|20)\d0s")
-_PLANNED = re.compile(
+PLANNED = re.compile(
     r"\b(?:scheduling|retry\w*|restart\w*|sleep\w*|wait(?:ing)? for|will|would|expir\w*|next|again|reconnect\w*"
     r"|back-?off|timeout|timed out|deadline|interval|window|limit|budget|target|expected|estimated|remaining|every"
     r"|scheduled$|^no|ETA|billed|uptime|renewal|length|max(?:imum)? allowed|^defaults?|should)\b",
     re.IGNORECASE,
 )
 _MESSAGE = re.compile(r"\b(?:msg|message)=\"((?:[^\"\\]|\\.)*)\"")
-_NO_ENDS: Final = frozenset(
+NO_ENDS: Final = frozenset(
     (
         "than", "of", "to", "from", "by", "with", "within", "that", "which", "is", "it", "and", "or", "the", "a", "an",
         "on", "at", "in", "for", "as", "but", "this", "its", "under", "over", "about", "only", "most", "least", "now",
@@ -109,34 +110,7 @@ def read_labels(text: str, reading: Reading) -> bool:
         return True
     draft = Draft("labels")
     before = len(reading.problems)
-    skipped = ""
-    spans: list[tuple[int, int]] = []
-    behind = 0
-    for match in _UNIT_IN_LABEL.finditer(text):
-        spans.append(match.span(3))
-        if match[2] == "s" and text[match.start(2) - 2] != " " and not _OF_TIME.search(match[1]):
-            continue
-        skipped = _take(_name(match[1], draft), match[3] + match[2], draft, reading) or skipped
-    for match in _UNIT_IN_KEY.finditer(text):
-        suffix = keys.unit_suffix(match[1]) if text[match.start() - 1 : match.start()] not in _IN_ADDRESS else None
-        if suffix is not None and keys.is_measured(match[1]):
-            spans.append(match.span(2))
-            skipped = _take(suffix[0], match[2] + suffix[1], draft, reading) or skipped
-    for match in _VALUE.finditer(text):
-        named_from, behind = behind, match.end()
-        if any(a <= match.start() < b for a, b in spans):
-            continue
-        if _RATE_AFTER.match(text, match.end()) or _is_range(match[1]) or _DECADE.fullmatch(match[1]):
-            continue
-        if match[1][0] == "+" and not _COLON.search(text, max(0, match.start() - 64), match.start()):
-            continue  # so long after something else
-        name, is_planned = _named(text, match, named_from, draft)
-        if is_planned:
-            skipped = "the duration is planned or a limit, not measured"
-        elif name:
-            skipped = _take(name, match[1].rstrip(), draft, reading) or skipped
-        if skipped == _SEVERAL and not draft.stages:
-            break
+    skipped = take_named(text, draft, reading, named)
     if not draft.stages and not reading.problems:
         reading.remark = skipped
         if skipped:
@@ -153,7 +127,45 @@ def read_labels(text: str, reading: Reading) -> bool:
     return True
 
 
-_NO_NAMES: Final = frozenset(("id", "pid", "tid", *MONTHS))
+Naming: TypeAlias = Callable[[str, re.Match[str], int, Draft], tuple[str, bool]]
+"""Text, value, where the value before it ends, draft -> the value's name, and whether it is planned."""
+
+
+def take_named(text: str, draft: Draft, reading: Reading, naming: Naming) -> str:
+    """Take every value of a text that is named; returns why the last one that was skipped was, or nothing."""
+    skipped = ""
+    spans: list[tuple[int, int]] = []
+    behind = 0
+    for match in _UNIT_IN_LABEL.finditer(text):
+        spans.append(match.span(3))
+        if match[2] == "s" and text[match.start(2) - 2] != " " and not _OF_TIME.search(match[1]):
+            continue
+        skipped = _take(name_in(match[1], draft), match[3] + match[2], draft, reading) or skipped
+    for match in _UNIT_IN_KEY.finditer(text):
+        suffix = keys.unit_suffix(match[1]) if text[match.start() - 1 : match.start()] not in _IN_ADDRESS else None
+        if suffix is not None and keys.is_measured(match[1]):
+            spans.append(match.span(2))
+            skipped = _take(suffix[0], match[2] + suffix[1], draft, reading) or skipped
+    for match in _VALUE.finditer(text):
+        named_from, behind = behind, match.end()
+        if any(a <= match.start() < b for a, b in spans):
+            continue
+        if RATE_AFTER.match(text, match.end()) or _is_range(match[1]) or _DECADE.fullmatch(match[1]):
+            continue
+        if match[1][0] == "+" and not COLON.search(text, max(0, match.start() - 64), match.start()):
+            continue  # so long after something else
+        name, is_planned = naming(text, match, named_from, draft)
+        if is_planned:
+            skipped = "the duration is planned or a limit, not measured"
+        elif name:
+            skipped = _take(name, match[1].rstrip(), draft, reading) or skipped
+        if skipped == _SEVERAL and not draft.stages:
+            break
+    return skipped
+
+
+_NO_NAMES: Final = frozenset(("id", "pid", "tid", *MONTHS)) - {"gen"}
+"""``gen`` is a month in Italian, and in logs what generates."""
 _SEVERAL: Final = "a figure over several units, not a sample of one"
 
 
@@ -163,7 +175,7 @@ def _take(name: str, text: str, draft: Draft, reading: Reading) -> str:
         return ""
     if keys.is_statistic(name):
         return _SEVERAL
-    if not keys.is_measured(name) or _PLANNED.search(name):
+    if not keys.is_measured(name) or PLANNED.search(name):
         return "the duration is planned or a limit, not measured"
     try:
         value = units.duration(text)
@@ -177,36 +189,36 @@ def _take(name: str, text: str, draft: Draft, reading: Reading) -> str:
     return ""
 
 
-def _named(text: str, match: re.Match[str], named_from: int, draft: Draft) -> tuple[str, bool]:
+def named(text: str, match: re.Match[str], named_from: int, draft: Draft) -> tuple[str, bool]:
     """The name of the value at ``match`` by what stands before it, if need be back to ``named_from``; is it planned?"""
     before = text[max(0, match.start() - 400) : match.start()]
     after = text[match.end() : match.end() + 2]
-    colon = _COLON.search(before)
+    colon = COLON.search(before)
     if colon:
         if _IN_QUERY.search(before):
             return "", False
         label = before[max(len(before) - (match.start() - named_from), 0) : colon.start()]
-        return _name(_LAST_PREPOSITION.sub("", label.rstrip()), draft), False
+        return name_in(_LAST_PREPOSITION.sub("", label.rstrip()), draft), False
     verb = _VERB.search(before)
     if verb and not _TOOK_BEFORE.search(before):
         clause = before[: verb.start()]
-        words = _clause(clause)
-        if _PLANNED.search(words) or (verb[1] == "in" and _WILL_BE.match(words)):
+        words = last_clause(clause)
+        if PLANNED.search(words) or (verb[1] == "in" and _WILL_BE.match(words)):
             return "", True
         if verb[1] == "in" and _counts(clause):
             return "", False
         named_route = _ROUTE_AT_END.search(clause)
-        return named_route[1] if named_route else _name(clause, draft, is_prose=True), False
+        return named_route[1] if named_route else name_in(clause, draft, is_prose=True), False
     took = _TOOK_BEFORE.search(before)
     if took:
         what = _TO_DO.match(text, match.end())
-        return (_name(what[1], draft, is_prose=True) if what else ""), False
+        return (name_in(what[1], draft, is_prose=True) if what else ""), False
     route = _ROUTE.search(before)
     if route:
         return route[1], False
     opened = _OPEN.search(before)
     if opened and before[: opened.start()][-1:] == " ":
-        return _name(before[: opened.start()], draft, is_prose=True), False
+        return name_in(before[: opened.start()], draft, is_prose=True), False
     listed = _LIST.search(before)
     if listed and (after[:1] in (",", ")", "+", "|") or after[:2] == " +") and "(" in before:
         return _as_name(listed[1].strip()), False
@@ -226,7 +238,7 @@ def _is_range(text: str) -> bool:
     return re.match(r"[\d.]+-[\d.]+[ \ta-zµμ]", text) is not None
 
 
-def _clause(text: str) -> str:
+def last_clause(text: str) -> str:
     """The last clause: what follows the last delimiter, or number, before the name."""
     end = len(text.rstrip())
     start = 0
@@ -236,11 +248,11 @@ def _clause(text: str) -> str:
     return text[start:end]
 
 
-def _name(text: str, draft: Draft, *, is_prose: bool = False) -> str:
+def name_in(text: str, draft: Draft, *, is_prose: bool = False) -> str:
     """The name at the end of a text, without digits; a number at its end is the unit's id."""
     if is_prose:
         text = _ARGUMENTS.sub("", _LAST_GROUP.sub("", text))
-    words = (_prose_clause(text) if is_prose else _clause(text)).strip(_EDGES)
+    words = (_prose_clause(text) if is_prose else last_clause(text)).strip(_EDGES)
     if keys.is_statistic(words):
         return words
     found = _ID_AT_END.search(words)
@@ -262,7 +274,7 @@ def _as_name(words: str) -> str:
     """The words, if they can be a name: no garbage, no part of a sentence that goes on with the number."""
     if not words[:1].isalpha() or not words.isprintable() or "\ufffd" in words:
         return ""
-    return "" if words.rpartition(" ")[2].lower() in _NO_ENDS else words
+    return "" if words.rpartition(" ")[2].lower() in NO_ENDS else words
 
 
 def _without_odd_start(words: str) -> str:

@@ -10,8 +10,8 @@ from datetime import UTC, tzinfo
 
 from livemon.parse.declared import DeclaredNames
 from livemon.parse.jsonlines import is_array, read_json, split_objects
-from livemon.parse.keyvalue import read_keyvalue
 from livemon.parse.labels import read_labels
+from livemon.parse.mixed import read_mixed
 from livemon.parse.options import ParseOptions, zone_of
 from livemon.parse.patterns import UserPattern
 from livemon.parse.presets import AUTOMATIC, BY_NAME, PresetTable
@@ -96,8 +96,8 @@ class Rules:
                 text = text[:start] if message is None else message
         if self._read_marked(text, reading):
             return
-        if self._allows("keyvalue") and read_keyvalue(
-            text, reading, self._declared, self._bare, decimal_comma=self._comma
+        if self._allows("keyvalue") and read_mixed(
+            text, reading, self._declared, self._bare, decimal_comma=self._comma, with_prose=self._labels
         ):
             return
         if self._names is not None and self._only is None and self._names.read(text, reading):
