@@ -15,7 +15,7 @@ from livemon.engine.classes import Classified
 from livemon.engine.quantiles import Quantiles, median
 from livemon.engine.shapes import start_ns
 from livemon.model.findings import OversizedFinalize, Severity
-from livemon.model.severity import CRITICAL_SHARE
+from livemon.model.severity import CRITICAL_SHARE, FIRM_RUNS, FIRM_S, is_critical
 
 BASE_RUNS = 32
 FIRM_BASE_RUNS = 8
@@ -65,6 +65,8 @@ class Interval:
     tail: deque[Run] = field(default_factory=deque)
     end_ns: int | None = None
     emitted_units: int = 0
+    was_critical: bool = False
+    """When it was last told."""
     rules: frozenset[str] = frozenset()
     runs: list[Run] | None = field(default_factory=list)
     """All its runs while they are few (``EARLY_RUNS``); then ``None``."""
@@ -129,7 +131,10 @@ class Interval:
         values.add([run.value_ms for run in self.tail])
         p50, mean = values.get(0.5) or 0.0, values.mean or 0.0
         share, denominator = self._share(values)
-        severity: Severity = "critical" if share is not None and share >= CRITICAL_SHARE else "warning"
+        seconds = (self.last.t_ns - self.first.start_ns) / 1e9
+        is_firm = self.units >= FIRM_RUNS or seconds >= FIRM_S
+        severe = is_critical(share, CRITICAL_SHARE, was=self.was_critical, is_firm=is_firm)
+        severity: Severity = "critical" if severe else "warning"
         ratio = p50 / device[1] if device and device[1] > 0 else None
         rules = tuple(rule for rule in ("budget", "ratio") if rule in self.rules)
         return OversizedFinalize(

@@ -25,6 +25,7 @@ from livemon.engine.thread_work import ROWS
 from livemon.model.criteria import Criteria
 from livemon.model.findings import HostSlowTransient, Severity
 from livemon.model.samples import TargetEvent
+from livemon.model.severity import FIRM_SLOW_S, FIRM_SLOW_UNITS, is_critical
 
 _OFFSET = 512
 """Ratios down to e^-5.12 have a place in the histogram."""
@@ -124,6 +125,8 @@ class Episode:
     """Ticks up to here are in ``work``."""
     buckets: AlignedBuckets = field(init=False)
     next_update_s: float = 1.0
+    was_critical: bool = False
+    """By its slowdown, when it was last told."""
 
     def __post_init__(self) -> None:
         self.buckets = AlignedBuckets(self.start_ns)
@@ -300,7 +303,10 @@ class Episode:
         causes = bench.get()
         primary = bench.primary()
         late = seconds > criteria.host_slow.recover_by_s
-        severe = late or stopped_s > 0 or (slowdown is not None and slowdown >= criteria.host_slow.critical_slowdown)
+        firm = self.slow_units >= FIRM_SLOW_UNITS or seconds >= FIRM_SLOW_S or self.longest_ms is not None
+        limit = criteria.host_slow.critical_slowdown
+        self.was_critical = is_critical(slowdown, limit, was=self.was_critical, is_firm=firm)
+        severe = late or stopped_s > 0 or self.was_critical
         severity: Severity = "critical" if severe else "warning"
         peaks = [p99 for peak in self.peaks if (p99 := peak.get(0.99)) is not None]
         return HostSlowTransient(

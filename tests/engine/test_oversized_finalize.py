@@ -1,5 +1,6 @@
 """Oversized finalize stages: what is found, when, with which figures."""
 
+import itertools
 import random
 import statistics
 from dataclasses import replace
@@ -299,3 +300,39 @@ def test_no_stream_makes_it_raise_and_no_finding_leaves_the_streams_time(rows: l
         assert finding.end_ns is None or finding.end_ns <= newest
         assert 0 <= finding.detected_ns <= len(records)
         assert finding.share_of_total is None or 0 <= finding.share_of_total <= 1
+
+
+def short_runs(validate_ms: list[float]) -> list[TimingRecord]:
+    """Runs of one kernel of 20 ms beside these finalize times, 5 ms apart."""
+    t, out = 100 * SECOND, []
+    for number, ms in enumerate(validate_ms, 1):
+        t += round((25 + ms) * MS)
+        stages = (("runner_run", 20.0), ("validate", ms), ("total", 20.0 + ms))
+        out.append(TimingRecord(t, t, "line", "log", str(number), "k", stages))
+    return out
+
+
+def test_few_runs_in_a_fraction_of_a_second_are_not_critical_yet() -> None:
+    (finding,), changes = found(short_runs([6.0] * 7))
+    assert finding.share_of_total is not None
+    assert finding.share_of_total > 0.1
+    assert finding.severity == "warning"
+    (finding,), changes = found(short_runs([6.0] * 40))
+    assert finding.severity == "critical"
+    assert [c.finding.severity for c in changes][:2] == ["warning", "warning"]
+
+
+def test_a_share_that_hovers_at_its_limit_changes_the_severity_once() -> None:
+    r = random.Random(3)
+    level = 25 / 9  # a tenth of the step
+    records = short_runs(
+        [level * (1.15 if n < 60 or 300 < n < 900 else 0.9) * r.uniform(0.98, 1.02) for n in range(1200)]
+    )
+    criteria = Criteria(finalize=Finalize(budget_ms=2.0, device_ratio=None))
+    told = [c.finding.severity for c in found(records, criteria)[1]]
+    shares = [
+        c.finding.share_of_total or 0 for c in found(records, criteria)[1] if isinstance(c.finding, OversizedFinalize)
+    ]
+    sides = [share >= 0.1 for share in shares]
+    assert sum(a != b for a, b in itertools.pairwise(sides)) >= 2  # the share itself goes to and fro
+    assert sum(a != b for a, b in itertools.pairwise(told)) == 1

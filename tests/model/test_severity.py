@@ -45,3 +45,15 @@ def test_an_episode_says_what_made_it_critical_and_the_limits_in_force() -> None
     assert RULES.why(replace(late, slowdown=9.0)).startswith("not recovered 4 s after its start, and 9.00×")
     unknown = replace(EPISODE, slowdown=None)
     assert RULES.why(unknown) == "critical from 3× on, or when it lasts longer than 4 s"
+
+
+def test_a_severity_that_is_not_that_of_the_figure_says_why() -> None:
+    few = replace(FINALIZE, severity="warning", share_of_total=0.19, units=7)
+    assert RULES.why(few).endswith("; critical from 10 % on, once 12 runs or 2 s were seen")
+    hovers = replace(FINALIZE, severity="critical", share_of_total=0.09)
+    assert RULES.why(hovers).endswith("; critical from 10 % on, and was so: it stays critical down to 80 % of that")
+    short = replace(EPISODE, severity="warning", slowdown=3.1)
+    assert RULES.why(short) == "3.10× its usual time; critical from 3× on, once 8 slow units or 1 s were seen"
+    assert RULES.why(replace(EPISODE, severity="critical", slowdown=2.5)).endswith(
+        "stays critical down to 80 % of that"
+    )

@@ -374,7 +374,7 @@ class OversizedFinalizeDetector:
 
     def _record(self, change: str, interval: Interval, group: Group, at_ns: int) -> None:
         finding = self._findings[interval.id] = self._figures(interval, group)
-        interval.emitted_units = interval.units
+        interval.emitted_units, interval.was_critical = interval.units, finding.severity == "critical"
         kind = {"raised": "raised", "updated": "updated", "ended": "ended"}[change]
         self._changes.append(FindingChange(at_ns, kind, finding))  # type: ignore[arg-type]
 
