@@ -7,7 +7,7 @@ Timing output goes through these, in this order:
 - ``linewise``, ``lines``, ``unwrap``   line by line: assembled, taken out of what others wrapped it in.
 - ``rules``       which reader is asked when: ``patterns``, ``spans``, ``tagged``, ``presets`` (interprets
   the table in ``formats*``), ``jsonlines``, ``mixed`` (``keyvalue`` and what stands beside), ``declared``, ``labels``.
-- ``units``, ``timestamps``, ``keys``, ``json_units``, ``names``   numbers, stamps, and what words say.
+- ``units``, ``timestamps``, ``keys``, ``json_units``, ``json_nested``, ``names``   numbers, stamps, and what words say.
 - ``context``     what stands around a duration and says that nobody measured it: settings, SQL, a message that waits.
 - ``placing``     a record onto the session clock; ``jsontext`` and ``explain`` are for ``livemon parse``.
 """

@@ -15,6 +15,7 @@ from itertools import islice
 from typing import Any, Final
 
 from livemon.parse import context, keys, units
+from livemon.parse.json_nested import duration_under, has_unit_over, shown_path, unit_over
 from livemon.parse.json_plans import ID_PATHS, JsonPlan, plan_of
 from livemon.parse.json_units import units_of_object
 from livemon.parse.reading import Draft, Reading
@@ -179,24 +180,33 @@ def _walk(
     reading: Reading,
     declared: dict[str, str],
     bare_unit: str | None,
+    unit_of_path: str | None = None,
 ) -> None:
     for key, item in value.items():
         if isinstance(item, dict):
             if not item and keys.unit_suffix(key):
                 reading.problems.append(f"{key}: an object is no duration")
             elif depth < MAX_DEPTH and key.lower() not in _SKIPPED:
-                _walk(item, f"{path}{key}.", depth + 1, draft, reading, declared, bare_unit)
+                if _take_nested(path, key, item, draft, reading, declared):
+                    # Text beside it is the same value once more, for people.
+                    item = {k: v for k, v in item.items() if not isinstance(v, str)}
+                over = unit_over(path, key, unit_of_path)
+                _walk(item, f"{path}{key}.", depth + 1, draft, reading, declared, bare_unit, over)
             continue
         unit = (declared.get(path + key) or declared.get(key)) if declared else None
         is_declared = unit is not None
         suffix = None
         if unit is None:
             suffix = keys.unit_suffix(key)
-            if suffix is None and (
+            if suffix is None and has_unit_over(key, item, unit_of_path):
+                unit = unit_of_path
+            elif suffix is None and (
                 item[:1] in _NO_NUMBER if isinstance(item, str) else bare_unit is None or item is None
             ):
                 continue
         name = path + key
+        if not is_declared and suffix is None and unit is not None:
+            name = shown_path(path) + key
         if suffix is not None:
             unit = suffix[1]
             name = path + suffix[0]
@@ -210,6 +220,22 @@ def _walk(
             if any(name == other for other, _ in draft.stages):
                 name = path + key
             draft.stages.append((name, ms))
+
+
+def _take_nested(
+    path: str, key: str, item: dict[str, Any], draft: Draft, reading: Reading, declared: dict[str, str]
+) -> bool:
+    """Take an object that is one duration; false if it is none."""
+    if declared and any(unit in declared or f"{path}{key}.{unit}" in declared for unit in item):
+        return False
+    try:
+        ms = duration_under(path, key, item)
+    except units.MalformedError as problem:
+        reading.problems.append(f"{key}: {problem}")
+        return False
+    if ms is not None:
+        draft.stages.append((path + key, ms))
+    return ms is not None
 
 
 def _milliseconds(key: str, item: object, unit: str | None, bare_unit: str | None) -> float | None:

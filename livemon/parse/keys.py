@@ -117,13 +117,14 @@ _RATES: Final = _words(
 
 _PERCENTILE = re.compile(r"p\d{1,2}(?:[._]?\d+)?|\d{1,2}(?:\.\d+)?%|percentile.*")
 _WORDS = re.compile(r"[A-Z]?[a-zµμ]+|[A-Z]+(?![a-z])|\d+")
-_UNIT_WORDS: Final[dict[str, str]] = {
+UNIT_WORDS: Final[dict[str, str]] = {
     "ms": "ms", "msec": "ms", "msecs": "ms", "millis": "ms", "milliseconds": "ms", "millisecond": "ms",
     "us": "us", "usec": "us", "usecs": "us", "micros": "us", "microseconds": "us", "microsecond": "us",
     "µs": "us", "μs": "us",
     "ns": "ns", "nsec": "ns", "nanos": "ns", "nanoseconds": "ns", "nanosecond": "ns",
     "s": "s", "sec": "s", "secs": "s", "seconds": "s",
 }  # fmt: skip
+"""Units as keys have them, at their end or as the whole key."""
 _SUFFIX = re.compile(
     r"(?:(?<=[a-z0-9])(?=[A-Z])|[_.\-])"
     r"((?:[Mm]illis(?:econds?)?|[Mm]icros(?:econds?)?|[Nn]anos(?:econds?)?|[Ss]econds?|[MmUuNn]secs?|[Ss]ecs?|ms|MS|Ms|us|µs|μs|ns|Ns|s))$"
@@ -142,7 +143,7 @@ def unit_suffix(key: str) -> tuple[str, str] | None:
     match = _SUFFIX.search(key)
     if match is None:
         return None
-    stem, unit = key[: match.start()], _UNIT_WORDS.get(match[1].lower())
+    stem, unit = key[: match.start()], UNIT_WORDS.get(match[1].lower())
     if unit is None or not stem or "per" in words(stem) or stem.lower().endswith(("per", "/")):
         return None
     if unit == "s" and words(stem)[-1:] and words(stem)[-1] in _RATES:

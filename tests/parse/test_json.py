@@ -103,3 +103,46 @@ def test_figures_over_several_units_are_no_samples() -> None:
 def test_the_time_of_an_object_may_be_in_an_object() -> None:
     line = '{"t": {"$date": "2026-03-10T20:58:09.5Z"}, "attr": {"durationMillis": 120}}'
     assert one(line).t_ns == 1_773_176_289_500_000_000
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ('{"prefill":{"ms":12.3},"decode":{"ms":45}}', {"prefill": 12.3, "decode": 45.0}),
+        ('{"kind":"C","stages":{"prefill":{"us":12300},"tokens":17}}', {"stages.prefill": 12.3}),
+        ('{"timings_ms":{"prefill":12.3,"decode":45,"tokens":17,"step":3}}', {"timings.prefill": 12.3, "timings.decode": 45.0}),
+        ('{"ms":{"prefill":12.3}}', {"prefill": 12.3}),
+        ('{"latency_us":{"stages":{"load":500}}}', {"latency.stages.load": 0.5}),
+        ('{"stats":{"elapsed":{"secs":1,"nanos":500000,"human":"1s"},"searches":1}}', {"stats.elapsed": 1000.5}),
+        ('{"total":{"ms":12.5,"us":12500}}', {"total": 12.5}),
+        ('{"prefill":{"time_ms":12.3},"total":{"value_ms":60}}', {"prefill.time": 12.3, "total.value": 60.0}),
+    ],
+)  # fmt: skip
+def test_a_unit_in_the_path_is_explicit(line: str, expected: dict[str, float]) -> None:
+    assert stages(line) == expected
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"users":{"us":12,"de":3}}',
+        '{"requests":{"us":12}}',
+        '{"backoff":{"secs":5,"nanos":0},"timeout":{"ms":30}}',
+        '{"start_time":{"seconds":1700000000,"nanos":5}}',
+        '{"retry_config":{"delay":{"ms":5},"pauses_ms":{"first":3}}}',
+        '{"timeouts_ms":{"connect":300},"timeout_ms":{"connect":300}}',
+        '{"total":{"seconds":1,"milliseconds":500}}',
+        '{"prefill":{"s":"text","ms":-1}}',
+        '{"latency":12.3,"prefill":{"value":12.3,"unit":"ms"}}',
+        '{"latency_ms":{"avg":5,"p99":9,"count":3}}',
+    ],
+)
+def test_what_a_path_does_not_make_a_measured_duration(line: str) -> None:
+    records, stats = read(line + "\n")
+    assert ([dict(r.stages) for r in records], stats.malformed) == ([], 0)
+
+
+def test_a_declared_unit_goes_before_the_one_in_the_path() -> None:
+    assert stages('{"x":{"ms":5}}', ParseOptions(units=(("x.ms", "us"),))) == {"x.ms": 0.005}
+    assert stages('{"x_ms":{"a":5}}', ParseOptions(units=(("x_ms.a", "us"),))) == {"x_ms.a": 0.005}
+    assert read('{"x":{"ms":-3}}\n')[1].malformed == 1
