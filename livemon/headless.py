@@ -14,10 +14,10 @@ from livemon.engine.engine import Engine
 from livemon.export.finding_document import verdict
 from livemon.export.report_json import finding_json
 from livemon.export.times import SessionTimes
+from livemon.finding_lines import FindingLine, FindingLines
 from livemon.keeping import keep_episodes
 from livemon.model.clock import Clock, SystemClock
 from livemon.model.criteria import load_criteria
-from livemon.model.findings import FindingChange
 from livemon.model.judgement import Judgement, Steps
 from livemon.model.samples import ClockAnchor, LogCount, Lost, Note, Sample, TargetEvent, ThreadTick, TimingRecord
 from livemon.session.reader import SessionReader
@@ -75,6 +75,7 @@ class Headless:
         self._bounds: tuple[int, int] | None = None
         self._alive: set[int] = {target.pid for target in self._reader.facts.targets}
         self._outcome = Outcome()
+        self._lines = FindingLines()
 
     def follow(self, is_over: Callable[[], bool]) -> Outcome:
         """Print until ``is_over``, and then what is still there to be read.
@@ -92,11 +93,12 @@ class Headless:
                     self._take(samples)
                     changes = self._engine.feed(samples)
                     keep_episodes(self._reader, changes)
-                    self._print(changes)
+                    self._print(self._lines.take(changes, samples[-1].arrival_ns))
                 if is_last:
                     break
                 self._clock.sleep(POLL_S)
-            self._print(self._engine.finish())
+            last_ns = self._bounds[1] if self._bounds else 0
+            self._print(self._lines.take(self._engine.finish(), last_ns) + self._lines.finish())
         self._summarise()
         return self._outcome
 
@@ -158,17 +160,18 @@ class Headless:
     def _times(self) -> SessionTimes:
         return SessionTimes(self._judgement())
 
-    def _print(self, changes: list[FindingChange]) -> None:
-        for change in changes:
-            if change.change == "updated":
+    def _print(self, lines: list[FindingLine]) -> None:
+        for told in lines:
+            if told.is_implied and not self._options.json:
                 continue
             judgement = self._judgement()
             times = SessionTimes(judgement)
             if self._options.json:
-                line = json.dumps({"event": change.change, **finding_json(change.finding, judgement, times)})
+                line = json.dumps({"event": told.event, **finding_json(told.finding, judgement, times)})
             else:
-                said = verdict(change.finding, judgement, times).text
-                line = f"{times.text(change.at_ns)} {change.change:<9} {change.finding.severity:<8} {said}"
+                said = verdict(told.finding, judgement, times).text
+                line = f"{times.text(told.at_ns)} {told.event:<9} {told.finding.severity:<8} {said}"
+                line += f" ({told.note})" if told.note else ""
             self._out.write(line + "\n")
             self._out.flush()
 
