@@ -140,6 +140,7 @@ def judge_reader(
         notes=(*reader.damage, *totals.notes()),
         blips=part.blips,
         whole_ns=None if stretch is None else reader.bounds_ns,
+        asked_ns=stretch,
     )
 
 

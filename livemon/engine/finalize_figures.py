@@ -147,6 +147,7 @@ class Interval:
             device_stage=device[0] if device else None,
             device_p50_ms=device[1] if device else None,
             ratio_to_device=ratio,
+            device_middle_ms=device[2] if device and device[2] > 0 and _has_modes(device) else None,
             share_of_total=share,
             share_denominator=denominator,
             saving_ms_per_step=mean,
@@ -192,10 +193,19 @@ class Interval:
             parts.append(f"{p50 / budget_ms:.1f}× the budget of {budget_ms:g} ms" if budget_ms else "budget 0 ms")
         if device and ratio is not None:
             limit = f" (limit {typical_ratio:g}×)" if typical_ratio is not None else ""
-            parts.append(f"{ratio:.2f}× {device[0]} at {device[1]:.1f} ms{limit}")
-            if typical_ratio is not None and abs(device[2] - device[1]) > 0.15 * device[1]:
-                parts.append(f"{device[0]} has more than one mode: judged by its middle, {device[2]:.1f} ms")
+            is_modal = _has_modes(device) and device[2] > 0
+            typical_ms = device[2] if is_modal else device[1]
+            parts.append(f"{p50 / typical_ms:.2f}× {device[0]} at {typical_ms:.1f} ms{limit}")
+            if is_modal:
+                parts.append(
+                    f"{device[0]} has more than one mode: taken by its middle, its median is {device[1]:.1f} ms"
+                )
         return ", ".join(parts)
+
+
+def _has_modes(device: tuple[str, float, float]) -> bool:
+    """Whether the median of a device stage is far off its middle: it then jumps from mode to mode."""
+    return abs(device[2] - device[1]) > 0.15 * device[1]
 
 
 def is_other_level(runs: list[Run], base: list[float], factor: float, needed: int) -> int:

@@ -23,7 +23,7 @@ from livemon.engine.thread_figures import evidence_rows, ledger_rows, witnesses
 from livemon.engine.thread_health import Flags as NameFlags
 from livemon.engine.thread_work import ROWS
 from livemon.model.criteria import Criteria
-from livemon.model.findings import HostSlowTransient, Severity
+from livemon.model.findings import MIDDLE_STAGE, HostSlowTransient, Severity
 from livemon.model.samples import TargetEvent
 from livemon.model.severity import FIRM_SLOW_S, FIRM_SLOW_UNITS, is_critical
 
@@ -228,7 +228,7 @@ class Episode:
         """
         median = self.median_ratio
         if self.longest_ms is None or self.slowdown is not None:
-            return median, "median of host stages"
+            return median, MIDDLE_STAGE
         during = usual = 0.0
         for (k, column), counts in self.columns.items():
             if column < maker.baselines[k].hosts:
@@ -238,11 +238,27 @@ class Episode:
                 )
                 usual += value_of(float(maker.baselines[k].median[column])) * int(counts.sum())
         if usual <= 0:
-            return median, "median of host stages"
+            return median, MIDDLE_STAGE
         how = f"host time of the slow units in all; {_times(self.longest_ms):.3g}× in the slowest"
         if median is not None:
             how += f", {median:.3g}× in the median"
         return during / usual, how
+
+    def _host_ms(self, maker: EvidenceMaker) -> tuple[float, float] | None:
+        """Host stages of the slow units, summed, for each unit: now and by the healthy medians."""
+        during = usual = 0.0
+        units = 0
+        for (k, column), counts in self.columns.items():
+            if column >= maker.baselines[k].hosts:
+                continue
+            n = int(counts.sum())
+            units += n if column == 0 else 0
+            found = np.flatnonzero(counts)
+            during += sum(
+                value_of(at + 0.5) * many for at, many in zip(found.tolist(), counts[found].tolist(), strict=True)
+            )
+            usual += value_of(float(maker.baselines[k].median[column])) * n
+        return (during / units, usual / units) if units and usual > 0 else None
 
     def _columns_ms(self, kinds: list[Kind], maker: EvidenceMaker, wanted: str) -> tuple[str, float, float] | None:
         """(stage, during, reference) medians of the episode's commonest kind that has such a stage."""
@@ -325,6 +341,8 @@ class Episode:
             cost_ms=max(self.cost_ns, 0) / 1e6 if self.slow_units and not self.is_cold else None,
             units=own,
             slow_units=self.slow_units,
+            longest_ms=self.longest_ns / 1e6 if self.longest_ns else None,
+            host_ms=self._host_ms(maker) if not self.is_cold else None,
             not_recovered_by_5_s=late,
             detected_by=self.detected_by,
             after_it=self.after_it,

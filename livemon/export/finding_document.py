@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from livemon.export.document import Block, Bullets, Facts, Heading, Paragraph, Table, Verdict, columns
 from livemon.export.numbers import counted, decimals, duration_s, ms, percent, plain, ratio
@@ -12,13 +12,15 @@ from livemon.model.judgement import Judgement
 
 _WORDS = {"applies": "applies", "ruled_out": "ruled out", "unknown": "can't tell"}
 _ORDER = {"applies": 0, "unknown": 1, "ruled_out": 2}
+_EDGE_NS = 1_000_000_000
+"""Runs of a stage may begin and end so much outside of the episode that made them slow."""
 _FACTOR_WORDS = {"instructions": "instructions", "ipc": "IPC", "cycle_rate": "cycle rate"}
 
 
 def verdict(finding: Finding, judgement: Judgement, times: SessionTimes) -> Verdict:
     """The finding in one sentence."""
     if isinstance(finding, OversizedFinalize):
-        return Verdict(finding.severity, _oversized_sentence(finding))
+        return Verdict(finding.severity, _oversized_sentence(finding, judgement))
     return Verdict(finding.severity, _transient_sentence(finding, judgement, times))
 
 
@@ -34,19 +36,31 @@ def class_words(class_key: str | None) -> str:
     return class_key
 
 
-def _oversized_sentence(finding: OversizedFinalize) -> str:
+def _oversized_sentence(finding: OversizedFinalize, judgement: Judgement) -> str:
     where = f" of {class_words(finding.class_key)}" if finding.class_key not in (None, "0/1") else ""
     parts = [f"{finding.id} oversized finalize: {finding.stage}{where} takes {ms(finding.p50_ms)} ms (median)"]
     is_within = finding.budget_ms is not None and finding.p50_ms <= finding.budget_ms
     if finding.budget_ms is not None:
         parts.append(f"{'within its' if is_within else 'against a'} budget of {ms(finding.budget_ms)} ms")
-    if finding.ratio_to_device is not None and finding.device_stage is not None:
+    if finding.judged_ratio is not None and finding.device_stage is not None:
         but = "but" if is_within else "and"
-        parts.append(f"{but} {ratio(finding.ratio_to_device)} its device stage {finding.device_stage}")
+        parts.append(f"{but} {ratio(finding.judged_ratio)} its device stage {finding.device_stage}")
     sentence = ", ".join(parts)
     if finding.saving_ms_per_step is not None:
-        sentence += f"; without it a step would be {ms(finding.saving_ms_per_step)} ms shorter"
+        sentence += f"; without it a step would be {ms(finding.saving_ms_per_step)} ms shorter on average"
+    if episode := episode_around(finding, judgement.findings):
+        sentence += f"; it lasted only while {episode} did, which may be all there is to it"
     return sentence + "."
+
+
+def episode_around(finding: OversizedFinalize, findings: Iterable[Finding]) -> str | None:
+    """The host-slow episode outside of which a finalize stage was not oversized; ``None``: there is none."""
+    for other in findings:
+        if isinstance(other, HostSlowTransient) and other.start_ns - _EDGE_NS <= finding.start_ns:
+            ends = finding.end_ns, other.end_ns
+            if ends[1] is None or (ends[0] is not None and ends[0] <= ends[1] + _EDGE_NS):
+                return other.id
+    return None
 
 
 def _transient_sentence(finding: HostSlowTransient, judgement: Judgement, times: SessionTimes) -> str:
@@ -55,7 +69,7 @@ def _transient_sentence(finding: HostSlowTransient, judgement: Judgement, times:
     still = "ongoing for" if finding.end_ns is None else "for"
     sentence = f"{finding.id} host-slow transient at {times.text(finding.start_ns)} {still} {duration_s(length)}"
     if finding.slowdown is not None:
-        sentence += f": host stages {ratio(finding.slowdown)} as long as before"
+        sentence += f": host stages typically {ratio(finding.slowdown)} as long as before"
     if finding.primary_words:
         threads = next((c.threads for c in finding.causes if c.cause == finding.primary_cause), ())
         more = f" and {len(threads) - 3} more" if len(threads) > 3 else ""
@@ -63,7 +77,7 @@ def _transient_sentence(finding: HostSlowTransient, judgement: Judgement, times:
     elif any(cause.verdict == "unknown" for cause in finding.causes):
         sentence += "; its cause can't be told"
     if finding.not_recovered_by_5_s:
-        sentence += "; not recovered after 5 s"
+        sentence += "; not recovered after 5 s" if finding.end_ns is None else "; its recovery took more than 5 s"
     return sentence + "."
 
 
@@ -97,16 +111,13 @@ def _facts(finding: Finding, judgement: Judgement, times: SessionTimes) -> Itera
                 ),
             )
         if finding.device_stage is not None:
-            yield (
-                "Device",
-                (
-                    f"{finding.device_stage} {ms(finding.device_p50_ms)} ms (median), "
-                    f"ratio {ratio(finding.ratio_to_device)}"
-                ),
-            )
+            what = f"{finding.device_stage} {ms(finding.device_p50_ms)} ms (median)"
+            if finding.device_middle_ms is not None:
+                what += f" of more than one mode, {ms(finding.device_middle_ms)} ms in its middle"
+            yield "Device", f"{what}, ratio {ratio(finding.judged_ratio)}"
         yield "Share", f"{percent(finding.share_of_total)} of {finding.share_denominator or 'the total'}"
         if finding.saving_ms_per_step is not None:
-            what_if = f"removed altogether: −{ms(finding.saving_ms_per_step)} ms a step"
+            what_if = f"on average, removed altogether: −{ms(finding.saving_ms_per_step)} ms a step"
             if finding.saving_to_budget_ms_per_step:
                 what_if += f"; brought to its budget: −{ms(finding.saving_to_budget_ms_per_step)} ms a step"
             yield "What-if", what_if
@@ -114,7 +125,15 @@ def _facts(finding: Finding, judgement: Judgement, times: SessionTimes) -> Itera
             yield "Evidence", finding.evidence
         return
     yield "Slowdown", f"{ratio(finding.slowdown)} ({finding.slowdown_is} against the healthy state)"
-    yield "Peak P99", f"{ms(finding.peak_p99_ms)} ms"
+    if finding.host_ms is not None:
+        during, usual = finding.host_ms
+        as_long = f" ({ratio(during / usual)})" if usual > 0 else ""
+        yield (
+            "Host time",
+            f"{ms(during)} ms a slow unit against {ms(usual)} ms{as_long}: all host stages, mean against usual",
+        )
+    longest = "" if finding.longest_ms is None else f"; longest unit {ms(finding.longest_ms)} ms"
+    yield "Peak P99", f"{ms(finding.peak_p99_ms)} ms (the highest of a second, in its first 5 s){longest}"
     yield "Units", f"{finding.slow_units:,} of {finding.units:,} were host-slow"
     if finding.cost_ms is not None:
         lost = f"{ms(finding.cost_ms)} ms lost in the episode"
@@ -132,8 +151,9 @@ def _beyond(finding: Finding, judgement: Judgement) -> str:
     if judgement.whole_ns is None or judgement.start_ns is None or judgement.end_ns is None:
         return ""
     end_ns = told_end_ns(finding, judgement)
-    sides = ["began before"] if finding.start_ns < judgement.start_ns else []
-    sides += ["goes on after"] if end_ns is not None and end_ns > judgement.end_ns else []
+    first_ns, last_ns = judgement.asked_ns or (judgement.start_ns, judgement.end_ns)
+    sides = ["began before"] if finding.start_ns < first_ns else []
+    sides += ["goes on after"] if end_ns is not None and end_ns > last_ns else []
     return ", ".join(sides)
 
 
@@ -173,10 +193,23 @@ def _transient_tables(finding: HostSlowTransient) -> Iterator[Block]:
     if finding.ledger:
         yield from _ledger(finding)
     if finding.buckets:
-        yield bucket_table(finding.buckets, "Around the onset (seconds from it)")
+        yield bucket_table(finding.buckets, f"Around the onset (seconds from it{_whose_cpu(finding)})")
     if finding.does_not_show:
         yield Paragraph("This evidence does not show:")
         yield Bullets(finding.does_not_show)
+
+
+def _whose_cpu(finding: HostSlowTransient) -> str:
+    """That the table's CPU time is that of all threads, and who took most of it that hardly ran before."""
+    took = [(row.thread, *row.cpu_ms_per_unit) for row in finding.threads]
+    all_ms = sum(during or 0.0 for _, during, _ in took)
+    if not all_ms:
+        return ""
+    new = [
+        (name, during) for name, during, usual in took if during and during >= all_ms / 4 and 3 * (usual or 0) < during
+    ]
+    of_it = ", ".join(f"{name} {ms(during)}" for name, during in new[:3])
+    return "; CPU is that of all watched threads" + (f", in the episode {of_it} of {ms(all_ms)} ms/unit" if new else "")
 
 
 def _ledger(finding: HostSlowTransient) -> Iterator[Block]:

@@ -89,10 +89,8 @@ def _session_facts(judgement: Judgement, times: SessionTimes) -> Iterator[tuple[
     yield "Start", f"{start}, for {duration_s(_duration_s(judgement))}. {times.explanation}"
     if judgement.whole_ns is not None:
         first, last = (times.date_text(t_ns) for t_ns in judgement.whole_ns)
-        yield (
-            "Stretch",
-            f"of a session from {first} to {last}: its figures, and the findings that touch it as all of it tells them",
-        )
+        stretch = f"{_asked(judgement, times)}of a session from {first} to {last}"
+        yield "Stretch", f"{stretch}: its figures, and the findings that touch it as all of it tells them"
     if facts.host:
         yield "Host", facts.host
     if facts.targets:
@@ -115,6 +113,13 @@ def _session_facts(judgement: Judgement, times: SessionTimes) -> Iterator[tuple[
     recorded = facts.criteria_sha256
     if recorded and judgement.criteria_sha256 and recorded != judgement.criteria_sha256:
         yield "", f"other than those it was recorded with (sha256 {recorded[:16]}…)"
+
+
+def _asked(judgement: Judgement, times: SessionTimes) -> str:
+    """The stretch that was asked for: its first sample may come a little later."""
+    if judgement.asked_ns is None:
+        return ""
+    return f"{times.text(judgement.asked_ns[0])} to {times.text(judgement.asked_ns[1])}, "
 
 
 def _findings_words(judgement: Judgement) -> str:

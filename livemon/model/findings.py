@@ -45,6 +45,10 @@ CAUSE_WORDS: dict[CauseName, str] = {
 """The hypotheses for people, in a word or three."""
 
 
+MIDDLE_STAGE = "median over the slow units; of a unit its middle host stage, of two their geometric mean"
+"""How a slowdown is taken, as a rule."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cause:
     """One hypothesis about an episode, with its two figures."""
@@ -119,11 +123,12 @@ class OversizedFinalize:
     device_stage: str | None
     device_p50_ms: float | None
     ratio_to_device: float | None
+    """Median to median."""
     share_of_total: float | None
     """Of the step's wall time (else of the sum of totals, see ``share_denominator``)."""
     share_denominator: str
     saving_ms_per_step: float | None
-    """What removing the stage altogether would give, per step (one cycle, else one unit)."""
+    """What removing the stage altogether would give, per step (one cycle, else one unit), on average."""
     saving_to_budget_ms_per_step: float | None
     units: int
     start_ns: int
@@ -133,7 +138,14 @@ class OversizedFinalize:
     rules: tuple[str, ...] = ()
     """``budget``, ``ratio``: which rules it breaks."""
     evidence: str = ""
+    device_middle_ms: float | None = None
+    """Interquartile mean of a device stage of more than one mode, whose median says little; else ``None``."""
     kind: Literal["oversized_finalize"] = "oversized_finalize"
+
+    @property
+    def judged_ratio(self) -> float | None:
+        """The ratio to the device stage for people: by its middle where its median jumps from mode to mode."""
+        return self.p50_ms / self.device_middle_ms if self.device_middle_ms else self.ratio_to_device
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +162,7 @@ class HostSlowTransient:
     slowdown: float | None
     """Ratio of host stage durations against the healthy state: ``slowdown_is`` says which."""
     peak_p99_ms: float | None
+    """The highest P99 of units submitted in one second, of the first five seconds."""
     primary_cause: CauseName | None
     causes: tuple[Cause, ...] = ()
     ledger: tuple[LedgerRow, ...] = ()
@@ -159,6 +172,10 @@ class HostSlowTransient:
     """Time lost in the episode: whole units minus their healthy median, summed; 0 where they took no longer in all."""
     units: int = 0
     slow_units: int = 0
+    longest_ms: float | None = None
+    """Wall time of its longest slow unit."""
+    host_ms: tuple[float, float] | None = None
+    """Host time of a slow unit and of such a unit usually: all host stages, summed, on average."""
     not_recovered_by_5_s: bool = False
     detected_by: str = ""
     """Which evidence raised it, in words."""
@@ -170,7 +187,7 @@ class HostSlowTransient:
     """Its length by the rule of 0.5 s bins (``Transition.transient_s``), counted from its start, for comparison."""
     does_not_show: tuple[str, ...] = ()
     """What the evidence does not show."""
-    slowdown_is: str = "median of host stages"
+    slowdown_is: str = MIDDLE_STAGE
     """How ``slowdown`` was taken, in words."""
     stopped_s: float = 0.0
     """How long a process of the target was stopped in it (by a signal or a debugger)."""

@@ -112,3 +112,5 @@ class Judgement:
     """Slow stretches below the threshold of an episode."""
     whole_ns: tuple[int, int] | None = None
     """First and last moment of the session where only a stretch of it is told; else ``None``."""
+    asked_ns: tuple[int, int] | None = None
+    """The stretch that was asked for: ``start_ns`` and ``end_ns`` are those of the samples in it."""

@@ -70,6 +70,10 @@ def test_a_finding_outside_is_left_out_and_one_that_reaches_in_is_told_whole(
     finding = whole["findings"][0]
     inside = report(capsys, session, "--from", finding["id"].lower(), "--until", finding["id"])
     assert finding in [{**f, "end": finding["end"], "duration_s": finding["duration_s"]} for f in inside["findings"]]
+    assert main(["report", str(session), "--from", finding["id"]]) == 0
+    told = capsys.readouterr().out
+    assert f"{finding['id']} in detail" in told
+    assert "began before" not in told
     start_s = finding["start"] - whole["session"]["start"]
     if start_s > 0.5:
         before = report(capsys, session, f"--until=+{start_s - 0.2}")

@@ -336,3 +336,14 @@ def test_a_share_that_hovers_at_its_limit_changes_the_severity_once() -> None:
     sides = [share >= 0.1 for share in shares]
     assert sum(a != b for a, b in itertools.pairwise(sides)) >= 2  # the share itself goes to and fro
     assert sum(a != b for a, b in itertools.pairwise(told)) == 1
+
+
+def test_a_device_of_two_modes_has_one_ratio_for_people_in_the_evidence_and_in_the_headline() -> None:
+    for finding in found(kernel_runs(KERNELS, 48))[0]:
+        assert finding.judged_ratio is not None
+        assert f"{finding.judged_ratio:.2f}× runner_run" in finding.evidence
+        if finding.device_middle_ms is not None:
+            assert finding.judged_ratio == pytest.approx(finding.p50_ms / finding.device_middle_ms)
+        else:
+            assert finding.judged_ratio == finding.ratio_to_device
+    assert any(f.device_middle_ms is not None for f in found(kernel_runs(KERNELS, 48))[0])

@@ -148,3 +148,65 @@ def test_units_without_a_class_or_cycle_are_named_for_what_they_are() -> None:
     assert "Class all runs (they show no cycle)" in report
     assert "validate takes 90.60 ms" in report.replace("\n  ", " ")
     assert "Units without a class" not in text(judgement(stages=(stage(None, "a", "host"),)))
+
+
+def flat(value: object) -> str:
+    return " ".join(text(value, width=200).split())
+
+
+def test_peak_and_ratios_say_what_they_are_and_the_longest_unit_and_the_host_time_stand_beside_them() -> None:
+    said = flat(judgement(findings=(transient(longest_ms=173.3, host_ms=(45.5, 5.0)),)))
+    assert "17.10 ms (the highest of a second, in its first 5 s); longest unit 173.3 ms" in said
+    assert "45.50 ms a slow unit against 5.00 ms (9.10×): all host stages, mean against usual" in said
+    assert "of two their geometric mean" in said
+    assert "host stages typically 5.80× as long as before" in said
+    unknown = flat(judgement(findings=(transient(),)))
+    assert "longest unit" not in unknown
+    assert "Host time" not in unknown
+
+
+def test_only_an_episode_that_goes_on_is_told_as_not_recovered() -> None:
+    assert "not recovered after 5 s" in flat(judgement(findings=(transient(end_ns=None, not_recovered_by_5_s=True),)))
+    over = flat(judgement(findings=(transient(not_recovered_by_5_s=True),)))
+    assert "not recovered" not in over
+    assert "its recovery took more than 5 s" in over
+    assert "recover" not in flat(judgement(findings=(transient(),)))
+
+
+def test_a_finalize_that_lasted_only_while_an_episode_did_names_it_and_its_saving_is_an_average() -> None:
+    inside = oversized(start_ns=T0 + 8 * S + S // 2, end_ns=T0 + 11 * S)
+    for stage_ns, episode, is_inside in (
+        ((T0 + 8 * S + S // 2, T0 + 11 * S), transient(), True),
+        ((T0 + 2 * S, T0 + 11 * S), transient(), False),
+        ((T0 + 9 * S, T0 + 15 * S), transient(), False),
+        ((T0 + 9 * S, None), transient(), False),
+        ((T0 + 9 * S, None), transient(end_ns=None), True),
+    ):
+        finding = replace(inside, start_ns=stage_ns[0], end_ns=stage_ns[1])
+        said = flat(judgement(findings=(finding, episode)))
+        assert ("it lasted only while T1 did" in said) is is_inside
+        assert "a step would be 90.60 ms shorter on average" in said
+
+
+def test_a_device_of_more_than_one_mode_has_one_ratio_in_the_headline_and_in_the_facts() -> None:
+    said = flat(judgement(findings=(oversized(device_middle_ms=26.0),)))
+    assert "and 3.48× its device stage runner_run" in said
+    assert "runner_run 28.31 ms (median) of more than one mode, 26.00 ms in its middle, ratio 3.48×" in said
+    assert "3.20×" not in said
+
+
+def test_the_table_over_time_says_whose_cpu_it_shows() -> None:
+    row = transient().threads[0]
+    other = replace(row, thread="compactor", cpu_ms_per_unit=(24.0, 0.1))
+    assert "CPU is that of all watched threads, in the episode compactor 24.00 of 25.80 ms/unit" in flat(
+        judgement(findings=(transient(threads=(row, other)),))
+    )
+    alone = flat(judgement(findings=(transient(threads=(replace(row, cpu_ms_per_unit=(1.8, 1.7)),)),)))
+    assert "CPU is that of all watched threads)" in alone
+
+
+def test_a_stretch_that_was_asked_for_from_a_findings_start_does_not_begin_after_it() -> None:
+    asked = {"asked_ns": (T0 + 8 * S, T0 + 20 * S), "whole_ns": (T0, T0 + 20 * S), "start_ns": T0 + 8 * S + 90_000_000}
+    assert "began before" not in flat(judgement(findings=(transient(),), **asked))
+    later = asked | {"asked_ns": (T0 + 8 * S + 1, T0 + 20 * S)}
+    assert "began before" in flat(judgement(findings=(transient(),), **later))

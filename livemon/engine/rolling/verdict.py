@@ -66,8 +66,8 @@ def _finalize(findings: Sequence[OversizedFinalize], classes: int) -> str:
     shares = [f.share_of_total for f in findings if f.share_of_total is not None]
     if shares and len(denominators) == 1 and sum(shares) <= 1:
         parts.append(f"{100 * sum(shares):.0f}% of {denominators.pop()}")
-    if worst.ratio_to_device is not None:
-        parts.append(f"{worst.ratio_to_device:.1f}× {worst.device_stage}")
+    if worst.judged_ratio is not None:
+        parts.append(f"{worst.judged_ratio:.1f}× {worst.device_stage}")
     if len(keys) > 1:
         parts.append(f"{len(keys)} of {max(classes, len(keys))} classes")
     return " · ".join(parts)

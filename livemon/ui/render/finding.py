@@ -40,7 +40,13 @@ def facts(finding: Finding, stamps: Stamps, severities: SeverityRules) -> list[t
         out.append(
             ("slowdown", "–" if finding.slowdown is None else f"{finding.slowdown:.2f}× ({finding.slowdown_is})")
         )
-        out.append(("peak P99", f"{milliseconds_words(finding.peak_p99_ms)}"))
+        if finding.host_ms is not None and finding.host_ms[1] > 0:
+            words = " against ".join(map(milliseconds_words, finding.host_ms))
+            times = finding.host_ms[0] / finding.host_ms[1]
+            out.append(("host time", f"{words} a slow unit: {times:.2f}×, all host stages, mean against usual"))
+        longest = "" if finding.longest_ms is None else f"; longest unit {milliseconds_words(finding.longest_ms)}"
+        peak = milliseconds_words(finding.peak_p99_ms)
+        out.append(("peak P99", f"{peak} (the highest of a second, in its first 5 s){longest}"))
         out.append(("units", f"{finding.slow_units} of {finding.units} were slow"))
         out.append(("cost", f"{milliseconds_words(finding.cost_ms)} lost in all"))
         out.append(("raised by", finding.detected_by or "–"))
@@ -62,13 +68,14 @@ def _finalize_facts(finding: OversizedFinalize, stamps: Stamps) -> list[tuple[st
     ]
     if finding.budget_ms is not None:
         out.append(("budget", f"{finding.budget_ms:g} ms: {finding.p50_ms / max(finding.budget_ms, 1e-9):.1f}× of it"))
-    if finding.ratio_to_device is not None:
-        device = f"{finding.device_stage} {milliseconds_words(finding.device_p50_ms)}"
-        out.append(("device", f"{finding.ratio_to_device:.2f}× of {device}"))
+    if (times := finding.judged_ratio) is not None:
+        typical = finding.device_p50_ms if finding.device_middle_ms is None else finding.device_middle_ms
+        which = "" if finding.device_middle_ms is None else " in its middle (it has more than one mode)"
+        out.append(("device", f"{times:.2f}× of {finding.device_stage} {milliseconds_words(typical)}{which}"))
     if finding.share_of_total is not None:
         out.append(("share", f"{finding.share_of_total * 100:.1f} % of {finding.share_denominator or 'the total'}"))
     if finding.saving_ms_per_step is not None:
-        out.append(("saving", f"{milliseconds_words(finding.saving_ms_per_step)} per step without it"))
+        out.append(("saving", f"{milliseconds_words(finding.saving_ms_per_step)} per step without it, on average"))
     if finding.saving_to_budget_ms_per_step is not None:
         out.append(("", f"{milliseconds_words(finding.saving_to_budget_ms_per_step)} per step if it met its budget"))
     words = {"budget": "the budget", "ratio": "the ratio to the device stage"}

@@ -172,8 +172,8 @@ def _finalize_words(finding: OversizedFinalize, glyphs: Glyphs) -> list[Span]:
     if finding.budget_ms:
         over = ratio(finding.p50_ms / finding.budget_ms, glyphs)
         spans.append((f"{over} of {finding.budget_ms:g} ms ", "text"))
-    if finding.ratio_to_device is not None:
-        spans.append((f"{ratio(finding.ratio_to_device, glyphs)} {clean(finding.device_stage or 'device')} ", "text"))
+    if finding.judged_ratio is not None:
+        spans.append((f"{ratio(finding.judged_ratio, glyphs)} {clean(finding.device_stage or 'device')} ", "text"))
     if finding.share_of_total is not None:
         of = "of wall time" if finding.share_denominator.startswith("wall time") else "of total"
         spans.append((f"{finding.share_of_total * 100:.0f}% {of}", "muted"))
