@@ -9,7 +9,7 @@ checksum before it gets here.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from functools import lru_cache
 
 from livemon.session.batch import (
@@ -37,7 +37,6 @@ from livemon.session.columns import (
     get_steps,
     get_texts,
     put_bytes,
-    put_doubles,
     put_floats,
     put_ints,
     put_json,
@@ -57,7 +56,7 @@ def dump_batch(batch: Batch, level: int = 1) -> bytes:
     Setting up a compressor costs more than a row of a second's tenth saves, and rows are merged soon.
     """
     out = bytearray()
-    for _ in _fill(out, batch, put_floats if level else put_doubles):
+    for _ in _fill(out, batch):
         pass
     if level == 0 and len(out) <= STORED_MOST:
         return stored(out)
@@ -67,7 +66,7 @@ def dump_batch(batch: Batch, level: int = 1) -> bytes:
 def dump_steps(batch: Batch, level: int) -> Generator[None, None, bytes]:
     """The bytes of a big block, made in steps of some milliseconds each."""
     out = bytearray()
-    yield from _fill(out, batch, put_floats)
+    yield from _fill(out, batch)
     packer, parts = zlib.compressobj(level), []
     for start in range(0, len(out), COMPRESSED_A_STEP):
         parts.append(packer.compress(out[start : start + COMPRESSED_A_STEP]))
@@ -75,8 +74,8 @@ def dump_steps(batch: Batch, level: int) -> Generator[None, None, bytes]:
     return b"".join((*parts, packer.flush()))
 
 
-def _fill(out: bytearray, batch: Batch, put_decimals: Callable[[bytearray, Sequence[float]], None]) -> Iterator[None]:
-    """A block's bytes before they are compressed; decimals small, or at once where they are written anew soon."""
+def _fill(out: bytearray, batch: Batch) -> Iterator[None]:
+    """A block's bytes before they are compressed."""
     put_bytes(out, bytes(batch.order))
     put_ints(out, batch.appends)
     _put_state(out, batch.state)
@@ -86,7 +85,7 @@ def _fill(out: bytearray, batch: Batch, put_decimals: Callable[[bytearray, Seque
         put_json(out, rows)
     out.append(bool(batch.timings.arrival))
     if batch.timings.arrival:
-        _put_timings(out, batch.timings, put_decimals)
+        _put_timings(out, batch.timings)
         if len(batch.timings.arrival) > _NUMBERS_A_STEP // 10:
             yield
     out.append(bool(batch.ticks.arrival))
@@ -168,7 +167,7 @@ def _timing_shapes(shapes: tuple[TimingShape, ...]) -> bytes:
     return bytes(out)
 
 
-def _put_timings(out: bytearray, timings: Timings, put_decimals: Callable[[bytearray, Sequence[float]], None]) -> None:
+def _put_timings(out: bytearray, timings: Timings) -> None:
     out += _timing_shapes(tuple(timings.shapes))
     put_ints(out, timings.shape_of)
     put_steps(out, timings.arrival)
@@ -179,7 +178,7 @@ def _put_timings(out: bytearray, timings: Timings, put_decimals: Callable[[bytea
     for (*_, names, keys, has), columns in timings.shapes.items():
         stages: Sequence[Sequence[float]] = list(zip(*columns.stages, strict=True)) if names else ()
         for stage in stages:
-            put_decimals(out, list(stage))
+            put_floats(out, list(stage))
         texts: Sequence[Sequence[str]] = list(zip(*columns.fields, strict=True)) if keys else ()
         for text in texts:
             put_texts(out, text)

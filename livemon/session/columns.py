@@ -233,11 +233,6 @@ def put_floats(out: bytearray, values: Sequence[float]) -> None:
             out.append(code)
             put_ints(out, scaled)
             return
-    put_doubles(out, values)
-
-
-def put_doubles(out: bytearray, values: Sequence[float]) -> None:
-    """The same at the least cost: as they are."""
     doubles = array("d", values)
     if _IS_BIG_ENDIAN:
         doubles.byteswap()
