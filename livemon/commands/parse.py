@@ -71,7 +71,7 @@ def explain(name: str, options: ParseOptions) -> None:
     from livemon.parse.explain import Explainer
     from livemon.parse.linewise import LineReader
 
-    explainer = Explainer()
+    explainer = Explainer(options)
     reader = LineReader(options, explainer=explainer)
     with opened(name) as file:
         reader.calendar.reference_ns = reference_ns(name)

@@ -9,5 +9,5 @@ Timing output goes through these, in this order:
   the table in ``formats*``), ``jsonlines``, ``mixed`` (``keyvalue`` and what stands beside), ``declared``, ``labels``.
 - ``units``, ``timestamps``, ``keys``, ``json_units``, ``json_nested``, ``names``   numbers, stamps, and what words say.
 - ``context``     what stands around a duration and says that nobody measured it: settings, SQL, a message that waits.
-- ``placing``     a record onto the session clock; ``jsontext`` and ``explain`` are for ``livemon parse``.
+- ``placing``     a record onto the session clock; ``jsontext``, ``explain`` and ``unread`` are for ``livemon parse``.
 """

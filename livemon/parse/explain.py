@@ -7,18 +7,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from livemon.parse import keys, units
 from livemon.parse.jsonlines import is_array
 from livemon.parse.keyvalue import pairs_of
 from livemon.parse.labels import read_labels
+from livemon.parse.options import ParseOptions
 from livemon.parse.presets import PRESETS
 from livemon.parse.reading import Reading
 from livemon.parse.record import ParsedRecord
+from livemon.parse.rules import Rules
+from livemon.parse.unread import unread
 from livemon.parse.unwrap import Unwrapped
 
 _SHOWN_CHARS: Final = 160
+_PLAIN: Final = ParseOptions()
+_LABELS: Final = ("", "labels")
+"""Stands for ``--labels`` among the units that are tried."""
+_MAX_TRIALS: Final = 256
+_CLASS_WORDS: Final = frozenset(("kind", "type", "phase", "model", "method", "operation", "action", "variant", "mode"))
+"""Last words of keys that may tell classes of units apart."""
 _MEASURE = re.compile(
     r"((?:\b[A-Za-z_][\w]{0,30} ){0,2}\b[A-Za-z_]\w{0,30})?(\W{0,4})"
     rf"(?<![\w.])(\d+(?:\.\d+)?)(\s?)({units.UNIT})\b"
@@ -30,10 +40,16 @@ _DURATION_WORDS: Final = frozenset(
 
 
 class Explainer:
-    """Turns what was read into lines of text for a person."""
+    """Turns what was read into lines of text for a person.
 
-    def __init__(self) -> None:
+    Args:
+        options: How the log is read; what is suggested is tried together with them.
+    """
+
+    def __init__(self, options: ParseOptions = _PLAIN) -> None:
+        self._options = options
         self._lines: list[str] = []
+        self._trials: dict[tuple[str, str], Rules] = {}
 
     def take(self) -> Iterator[str]:
         """The explanations since the last call."""
@@ -59,13 +75,45 @@ class Explainer:
             self._lines.append(f"    {reading.rule or 'not read'}: {reading.remark}")
         if not records and not reading.problems and not reading.remark:
             self._lines.append(f"    no timing found{wrapper}")
-        if not records:
-            self._lines.extend(f"    try: {hint}" for hint in suggestions(line.text, is_known=bool(reading.rule)))
+        hints = [] if records else suggestions(line.text, is_known=bool(reading.rule))
+        self._lines.extend(f"    try: {hint}" for hint in hints)
+        if not is_array(line.text):
+            self._lines.extend(f"    not read: {field}" for field in self._unread(line, reading))
+        if records and all(record.label is None for record in records):
+            self._lines.extend(f"    no class: {field}" for field in _class_like(records[-1]))
+
+    def _unread(self, line: Unwrapped, reading: Reading) -> list[str]:
+        def try_unit(name: str, unit: str) -> bool:
+            found = self._rules((name, unit)).read(line)
+            have = {stage for draft in reading.drafts for stage, _ in draft.stages}
+            return any(stage not in have for draft in found.drafts for stage, _ in draft.stages)
+
+        return unread(line.text, reading, try_unit, lambda: self._rules(_LABELS).read(line))
+
+    def _rules(self, trial: tuple[str, str]) -> Rules:
+        """Rules with one more option: a unit that is declared, or labels."""
+        rules = self._trials.get(trial)
+        if rules is None:
+            if len(self._trials) >= _MAX_TRIALS:
+                self._trials.clear()
+            declared = () if trial == _LABELS else (trial,)
+            options = replace(self._options, units=(*self._options.units, *declared), labels=trial == _LABELS)
+            rules = self._trials[trial] = Rules(options)
+        return rules
 
     def held(self, number: int, line: Unwrapped) -> None:
         """A container part that waits for the rest of its line."""
         self._lines.append(f"{number}: {_shown(line.text)}")
         self._lines.append("    a part of a longer line (inside CRI or docker): read with the part that ends it")
+
+
+def _class_like(record: ParsedRecord) -> list[str]:
+    """Fields by which the units could be told apart, and how."""
+    return [
+        f'{key}={value} is kept as a field; criteria with classes.keys = ["{key}"] tell units apart by it'
+        for key, value in record.fields
+        if keys.words(key)[-1:] and keys.words(key)[-1] in _CLASS_WORDS and value[:1].isalpha() and len(value) <= 40
+    ]
 
 
 def _shown(text: str) -> str:
