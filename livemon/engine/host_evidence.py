@@ -83,8 +83,9 @@ class Block:
 
         A kind may pause because another kind's unit goes on: a long unit is cold only where all units are.
         """
-        self.long = {row: told for row, told in self.long.items() if not woken[row]}
-        cold[list(self.long)] = False
+        if self.long:
+            self.long = {row: told for row, told in self.long.items() if not woken[row]}
+            cold[list(self.long)] = False
         self.unit[cold] = np.minimum(self.unit[cold], NAT)
         self.stage[cold] = np.minimum(self.stage[cold], NAT)
         return ~cold
@@ -222,12 +223,13 @@ class EvidenceMaker:
             unit[rows] = whole
             ratio[rows] = log_ratio
             ready[rows] = ~other
-            for row, told in self._long(units.values[k][units.row[rows]], fine, kind).items():
-                if not other[row]:
-                    at = int(rows[row])
-                    long[at] = told
-                    unit[at] = baseline.clip
-                    ratio[at] = fine_of_ratio(told[0] / told[1])
+            if units.wall[rows].max() >= c.long_unit_s * 1e9:
+                for row, told in self._long(units.values[k][units.row[rows]], fine, kind).items():
+                    if not other[row]:
+                        at = int(rows[row])
+                        long[at] = told
+                        unit[at] = baseline.clip
+                        ratio[at] = fine_of_ratio(told[0] / told[1])
             for position, column in enumerate(kind.host):
                 number = self._stages.get(kind.names[column])
                 if number is None or position not in baseline.used:

@@ -180,10 +180,13 @@ class StateClock:
                 self._kinds.append(_KindPace())
             rows = np.flatnonzero(units.kind == k)
             cold[rows] = self._kinds[k].update(units.start[rows], end[rows], at[rows])
-        last = np.maximum.accumulate(np.where(gap, number := np.arange(n), -1))
-        since = np.where(last >= 0, number - last, number + self._since_gap)
-        self._since_gap = min(int(since[-1]) + 1, COLD_UNITS)
-        self.woken = since < COLD_UNITS
+        if self._since_gap >= COLD_UNITS and not gap.any():
+            self.woken = np.zeros(n, np.bool_)
+        else:
+            last = np.maximum.accumulate(np.where(gap, number := np.arange(n), -1))
+            since = np.where(last >= 0, number - last, number + self._since_gap)
+            self._since_gap = min(int(since[-1]) + 1, COLD_UNITS)
+            self.woken = since < COLD_UNITS
         return tau, gap, cold
 
     def _stepped(self, end: Ints, newest: int) -> Ints:
