@@ -43,6 +43,8 @@ _NOT_NAMES: Final = frozenset(
      "if", "because", "was", "were", "are", "has", "had", "have", "not", "no")
 )  # fmt: skip
 """Last words that name no stage."""
+_LAST_VALUE = re.compile(rf"(?:^|[\s|,(\[])[\d.]+[ \t]?{units.UNIT}$")
+_NEAR_CHARS: Final = 64
 _LONGEST: Final = 3
 """Words of a name that no colon ends."""
 
@@ -178,7 +180,8 @@ def _closes(text: str, match: re.Match[str], before: str) -> bool:
 
 def _is_unnamed(text: str, end: int) -> bool:
     """Whether the value that ends at ``end`` has no name before it: ``1 ms pre 8 ms run``."""
-    start = re.search(rf"(?:^|[\s|,(\[])[\d.]+[ \t]?{units.UNIT}$", text[:end])
+    text = text[max(0, end - _NEAR_CHARS) : end]
+    start = _LAST_VALUE.search(text)
     if start is None:
         return False
     head = text[: start.start() + 1].rstrip(" \t")
