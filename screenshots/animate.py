@@ -62,7 +62,7 @@ FILM = (
     Step("e", "to the next episode, 35 s later", 2.0, ("e",)),
     Step("L L", "the time cursor two seconds on, into it", 2.0, ("L", "L")),
     Step("+ +", "a narrower window: 10 s", 2.0, ("+", "+")),
-    Step("tab enter", "the episode in detail: causes with figures, ruled out or not", 4.0, ("tab", "enter")),
+    Step("enter", "the episode in detail: causes with figures, ruled out or not", 4.0, ("enter",)),
     Step("esc / stage:validate", "the other story: a stage over its budget", 2.0,
          ("escape", "/", *"stage:validate", "enter", "=", "tab")),
     Step("j enter", "its distribution, and what removing it would give", 4.0, ("j", "enter")),

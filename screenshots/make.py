@@ -29,10 +29,10 @@ IN_EPISODE = ("b", *"+79.6", "enter")
 
 PICTURES: dict[str, tuple[tuple[int, int], Settings, tuple[str, ...]]] = {
     "overview": ((140, 42), Settings(theme="dark"), IN_EPISODE),
-    "finding": ((130, 56), Settings(theme="dark"), ("b", *"+81.9", "enter", "tab", "enter")),
+    "finding": ((130, 56), Settings(theme="dark"), ("b", *"+81.9", "enter", "enter")),
     "time_travel": ((140, 42), Settings(theme="dark"), ("b", *"+42", "enter", "+", "+")),
-    "stage": ((120, 36), Settings(theme="dark"), ("/", *"stage:validate", "enter", "tab", "tab", "j", "enter")),
-    "thread": ((120, 44), Settings(theme="dark"), (*IN_EPISODE, "enter")),
+    "stage": ((120, 36), Settings(theme="dark"), ("/", *"stage:validate", "enter", "tab", "j", "enter")),
+    "thread": ((120, 44), Settings(theme="dark"), (*IN_EPISODE, "shift+tab", "enter")),
     "log": ((130, 30), Settings(theme="dark"), (*IN_EPISODE, "w", "/", *"c_api", "enter")),
     "narrow": ((80, 24), Settings(theme="dark"), IN_EPISODE),
     "light": ((120, 38), Settings(theme="light"), IN_EPISODE),

@@ -141,7 +141,7 @@ def _facts(finding: Finding, judgement: Judgement, times: SessionTimes) -> Itera
     if finding.detected_by:
         yield "Raised by", finding.detected_by
     if finding.transient_bins_s is not None:
-        yield "In bins", f"{finding.transient_bins_s:g} s by the rule of whole bins of submission time"
+        yield "In bins", f"{finding.transient_bins_s:g} s, counted in whole bins by when units were submitted"
     if finding.after_it:
         yield "After it", finding.after_it
 

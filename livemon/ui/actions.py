@@ -29,7 +29,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("quit", ("q", "ctrl+c", "f10"), "quit; recording goes on only if a recorder of its own does it", "Everywhere", "quit"),
     Action("back", ("escape", "backspace"), "back to the screen before; drops a filter", "Everywhere"),
     Action("palette", (":", "ctrl+p"), "every command by name; also takes a time to jump to", "Everywhere"),
-    Action("explain", ("i",), "explain the selected row: each figure, its quality, why it is unknown", "Everywhere", "why –?"),
+    Action("explain", ("i",), "explain the selected row, stage or thread: each figure, its quality, why it is unknown", "Everywhere", "why –?"),
     Action("suspend", ("ctrl+z",), "put livemon into the background; fg brings it back", "Everywhere"),
     Action("redraw", ("ctrl+l",), "draw the screen again", "Everywhere"),
     Action("pause", ("space",), "pause / follow the newest; in a replay: play / pause. Recording goes on", "Time", "pause"),
@@ -43,7 +43,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("session_start", ("ctrl+home", "0"), "to the session's first moment", "Time"),
     Action("session_end", ("ctrl+end", "$"), "to the session's newest moment", "Time"),
     Action("jump", ("b",), "jump to a time: 12:04:31, +90 (s from the start), -30s, T2, start, end", "Time"),
-    Action("next_episode", ("e",), "next finding or mark", "Time", "episodes"),
+    Action("next_episode", ("e",), "next finding (where the screen first tells of it) or mark", "Time", "episodes"),
     Action("previous_episode", ("E",), "previous finding or mark", "Time"),
     Action("next_mark", ("M",), "next mark (after the last: the first)", "Time"),
     Action("zoom_in", ("+",), "narrower window, down to 5 s", "Time", "zoom"),
@@ -64,8 +64,10 @@ ACTIONS: tuple[Action, ...] = (
     Action("filter", ("/", "f4"), "filter rows: class:E cpu>50 stage:validate -name:gc a|b, or plain text", "Rows", "filter"),
     Action("next_match", ("n",), "next match of the last filter; in a log without one: line with timing", "Rows", "", ("overview", "log")),
     Action("previous_match", ("N",), "previous match; in a log without a filter: line with timing", "Rows", "", ("overview", "log")),
+    Action("pan_right", ("]",), "long lines: further to the right", "Rows", "right", ("log",)),
+    Action("pan_left", ("[",), "long lines: back to the left", "Rows", "", ("log",)),
     Action("sort", ("s", "f6"), "sort threads by the next column", "Rows", "sort", _OVERVIEW),
-    Action("sort_reverse", ("S",), "reverse the order", "Rows", "", _OVERVIEW),
+    Action("sort_reverse", ("S",), "reverse the order of threads and groups", "Rows", "", _OVERVIEW),
     Action("group", ("g",), "group threads: none, process, name, role", "Rows", "group", _OVERVIEW),
     Action("columns", ("c",), "choose columns", "Rows", "", _OVERVIEW),
     Action("scale", ("x",), "scale of the stage sparklines: against usual, log ms, linear ms", "Rows", "", _OVERVIEW),
@@ -86,6 +88,7 @@ PAIRS = {
     "next_episode": ("previous_episode", "next_episode"),
     "tick_back": ("tick_back", "tick_on"),
     "zoom_in": ("zoom_in", "zoom_out"),
+    "pan_right": ("pan_left", "pan_right"),
 }
 """Actions whose hint names two keys: from the newest moment there are only episodes to go back to."""
 

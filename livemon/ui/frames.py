@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from livemon.model.errors import LivemonError
 from livemon.ui import terminal
 from livemon.ui.actions import Keymap
 from livemon.ui.feed import Feed, Wish
+from livemon.ui.own_cpu import OwnCpu
 from livemon.ui.palettes import PALETTES, Styles
 from livemon.ui.render.glyphs import ASCII, BLOCK, BRAILLE, Glyphs
 from livemon.ui.render.line import Row, fit_line, wrap
@@ -70,6 +72,9 @@ class FrameApp(App[int]):
         self.message = ""
         self.message_style = "bar"
         self.token = 0
+        self.own_cpu_percent: float | None = None
+        """CPU of this viewer; ``None`` where it is not known."""
+        self._own_cpu = OwnCpu()
         self.crash: BaseException | None = None
         self.open_error: LivemonError | None = None
         self.stop_signal: int | None = None
@@ -205,6 +210,8 @@ class FrameApp(App[int]):
         is_first = self.snapshot is None
         source = self.feed.source
         self.snapshot, self.is_live = snapshot, source is not None and source.is_live
+        if not self.is_headless:  # without a terminal it is not this process that is looked at
+            self.own_cpu_percent = self._own_cpu.percent(self.clock.monotonic_ns(), time.process_time_ns())
         self.bounds = (snapshot.start_ns, snapshot.end_ns)
         if is_for_screen:
             self.extra = extra

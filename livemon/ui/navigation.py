@@ -35,6 +35,10 @@ class LivemonApp(FrameApp):
         """Draw everything again."""
         self.repaint()
 
+    def act_explain(self) -> None:
+        """Where there is no row to explain."""
+        self.say("nothing to explain here: it works on rows of the overview, and on the page of a stage or a thread")
+
     # Time.
 
     @property

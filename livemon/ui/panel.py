@@ -13,6 +13,7 @@ class Panel:
         self.top = 0
         self.height = 1
         self._is_chosen = False
+        self._awaited: object = None
 
     def set(self, keys: list[object], height: int) -> None:
         """The rows now, and how many are visible."""
@@ -21,9 +22,14 @@ class Panel:
             self.keys = keys
             self._places = {key: position for position, key in enumerate(keys)}
         self.height = max(height, 1)
-        if not self._is_chosen:
-            # Nobody chose a row yet: the first one is the most important.
-            self.key = keys[0] if keys else None
+        if self._awaited in self._places:
+            self.key, self._awaited = self._awaited, None
+        elif not self._is_chosen:
+            # Nobody chose a row yet: the first one is the most important. The row that carries the selection keeps
+            # it while it is in view, though: enter must not open what was sorted there since the eye saw it.
+            if self._places.get(self.key, self.height) >= self.height:
+                self.key = keys[0] if keys else None
+            self.top = 0
         elif self.key not in self._places:
             self.key = keys[min(was, len(keys) - 1)] if keys else None
         self._follow()
@@ -36,23 +42,30 @@ class Panel:
     def move(self, delta: int) -> None:
         """Move the selection; it stops at the ends."""
         if self.keys:
-            self._is_chosen = True
+            self.pin()
             self.key = self.keys[min(max(self.index + delta, 0), len(self.keys) - 1)]
             self._follow()
 
     def select(self, position: int) -> bool:
         """Select by position; false if there is no such row."""
         if 0 <= position < len(self.keys):
-            self._is_chosen = True
+            self.pin()
             self.key = self.keys[position]
             self._follow()
             return True
         return False
 
     def choose(self, key: object) -> None:
-        """Select by key, whether or not it is listed yet."""
+        """Select by key as soon as it is listed, if it is not yet."""
         self._is_chosen = True
-        self.key = key
+        if key in self._places:
+            self.key, self._awaited = key, None
+        else:
+            self._awaited = key
+
+    def pin(self) -> None:
+        """The selection is somebody's choice from now on: it stays on its row wherever that goes."""
+        self._is_chosen, self._awaited = True, None
 
     def visible(self) -> range:
         """Positions that are in view."""

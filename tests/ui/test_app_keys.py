@@ -60,7 +60,7 @@ async def test_new_samples_of_a_live_session_are_drawn_without_a_key() -> None:
         (("shift+left",), 171.4), (("H",), 171.4), (("H", "L"), 172.4), (("shift+left", "shift+right"), 172.4),
         (("ctrl+left",), 112.4), (("ctrl+left", "ctrl+right"), 172.4),
         (("0",), 0.0), (("ctrl+home",), 0.0), (("0", "$"), 172.4), (("0", "ctrl+end"), 172.4),
-        (("E",), 170.0), (("E", "E"), 95.0), (("0", "e"), 8.0), (("0", "e", "e"), 9.0), (("0", "e", "E"), 8.0),
+        (("E",), 170.4), (("E", "E"), 95.4), (("0", "e"), 8.0), (("0", "e", "e"), 9.0), (("0", "e", "E"), 8.0),
         (("0", "M"), 20.0), (("M",), 20.0), (("0", "f"), 172.4),
     ],
 )  # fmt: skip
@@ -91,7 +91,7 @@ async def test_keys_typed_on_after_the_jump_key_go_into_its_question() -> None:
 
 @pytest.mark.parametrize(
     ("typed", "moment"),
-    [("+42", 42.0), ("00:01:35", 95.0), ("T1", 40.0), ("start", 0.0), ("-2.4s", 170.0), ("hetero on", 20.0)],
+    [("+42", 42.0), ("00:01:35", 95.0), ("T1", 40.4), ("start", 0.0), ("-2.4s", 170.0), ("hetero on", 20.0)],
 )
 async def test_jumping_to_a_typed_time(typed: str, moment: float) -> None:
     async with opened() as (app, pilot):
@@ -141,17 +141,17 @@ async def test_rows_move_with_arrows_and_vi_keys_in_each_panel() -> None:
     async with opened() as (app, pilot):
         screen = app.screen
         assert isinstance(screen, OverviewScreen)
-        assert screen.active == "threads"
+        assert screen.active == "findings"
         await press(app, pilot, "down", "j", "k", "up", "j")
-        assert screen.panels["threads"].index == 1
-        await press(app, pilot, "tab", "j")
-        assert (screen.active, screen.panels["findings"].index) == ("findings", 1)
+        assert screen.panels["findings"].index == 1
         await press(app, pilot, "tab", "G")
         assert (screen.active, screen.panels["stages"].index) == ("stages", 11)
         await press(app, pilot, "home", "pagedown", "pageup")
         assert screen.panels["stages"].index == 0
+        await press(app, pilot, "tab", "j")
+        assert (screen.active, screen.panels["threads"].index) == ("threads", 1)
         await press(app, pilot, "shift+tab")
-        assert screen.active == "findings"
+        assert screen.active == "stages"
 
 
 async def test_filtering_while_typing_and_dropping_it() -> None:
@@ -208,9 +208,9 @@ async def test_columns_can_be_hidden() -> None:
 
 async def test_the_stage_scale_turns_through_its_three_kinds() -> None:
     async with opened(size=(200, 50)) as (app, pilot):
-        assert "of usual" in text(app)
+        assert "0.75–3× the usual" in text(app)
         await press(app, pilot, "x")
-        assert "ms log" in text(app)
+        assert "1–200 ms log" in text(app)
         await press(app, pilot, "x")
         assert "0–150 ms" in text(app)
 

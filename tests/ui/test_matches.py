@@ -49,7 +49,7 @@ async def test_a_dropped_filter_is_gone_through_and_round(size: tuple[int, int])
 
 async def test_words_are_looked_for_in_stages_and_threads_alike() -> None:
     async with opened(size=(200, 50)) as (app, pilot):
-        await press(app, pilot, "/", *"validate|tokenizer", "enter", "escape", "home")
+        await press(app, pilot, "/", *"validate|tokenizer", "enter", "escape", "shift+tab", "home")
         found: list[str] = []
         while len(found) < 30 and "from the first" not in lines(app)[-1]:
             await press(app, pilot, "n")

@@ -72,7 +72,7 @@ async def test_every_panel_says_how_many_rows_it_has(size: tuple[int, int]) -> N
         assert "1/60" in shown
         if size[0] == 80:
             assert "stage 1/12" in shown
-            await press(app, pilot, "end")
+            await press(app, pilot, "shift+tab", "end")
             assert "thread#tid 60/60" in "\n".join(lines(app))
 
 
@@ -94,7 +94,7 @@ def test_keys_of_htop_do_what_they_do_there(key: str, action: str) -> None:
 @pytest.mark.parametrize("size", SIZES)
 async def test_tab_says_what_it_turns_to_on_a_page(size: tuple[int, int]) -> None:
     async with opened(size=size, settings=Settings(theme="dark")) as (app, pilot):
-        await press(app, pilot, "enter")
+        await press(app, pilot, "shift+tab", "enter")
         first = lines(app)[0]
         assert "tab next thread" in lines(app)[-1]
         await press(app, pilot, "tab")

@@ -258,7 +258,14 @@ def test_the_selection_sticks_to_its_row() -> None:
     panel = Panel()
     panel.set(["b", "c"], 2)
     panel.set(["a", "b", "c", "d"], 2)
-    assert panel.key == "a"
+    assert panel.key == "b"
+    panel.set(["c", "a", "b", "d"], 2)  # nobody chose it, and it is out of sight: the first is the most important
+    assert (panel.key, panel.top) == ("c", 0)
+    panel.choose("e")
+    assert panel.key == "c"
+    panel.set(["e", "a", "b", "c", "d"], 2)
+    assert panel.key == "e"
+    panel.set(["a", "b", "c", "d"], 2)
     panel.move(2)
     assert (panel.key, list(panel.visible())) == ("c", [1, 2])
     panel.set(["x", "c", "a"], 2)

@@ -184,8 +184,17 @@ def test_scales_say_what_they_are() -> None:
     assert nice_linear(84.2, "ms").high == 100
     assert nice_linear(1.3, "ms").high == 1.5
     assert nice_linear(0, "ms").high == 1
-    assert nice_log(0.58, 150, "ms").label == "0.1–1000 ms log"
-    assert nice_log(1, 1, "ms").high == 10
+    assert nice_log(0.58, 150, "ms").label == "1–200 ms log"
+    assert nice_log(8, 60, "ms").label == "5–100 ms log"
+    assert nice_log(1, 1, "ms").label == "0.1–1 ms log"
+
+
+def test_3_and_20_ms_are_told_apart_on_any_logarithmic_scale() -> None:
+    for low in (0.001, 0.1, 1.0, 3.0):
+        for high in (20.0, 60.0, 150.0):
+            scale = nice_log(low, high, "ms")
+            assert scale.high >= high
+            assert scale.level(20.0, 8) >= scale.level(3.0, 8) + 2
 
 
 def test_lane_letters_are_unique_for_any_classes() -> None:

@@ -51,7 +51,9 @@ def facts(finding: Finding, stamps: Stamps, severities: SeverityRules) -> list[t
         out.append(("cost", f"{milliseconds_words(finding.cost_ms)} lost in all"))
         out.append(("raised by", finding.detected_by or "–"))
         if finding.transient_bins_s is not None:
-            out.append(("in bins", f"{finding.transient_bins_s:g} s by the rule of whole bins of submission time"))
+            out.append(
+                ("in bins", f"{finding.transient_bins_s:g} s, counted in whole bins by when units were submitted")
+            )
         if finding.after_it:
             out.append(("after it", finding.after_it))
     else:

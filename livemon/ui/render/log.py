@@ -10,15 +10,32 @@ from livemon.ui.render.line import Line, Span, clean, fit
 from livemon.ui.render.numbers import Stamps
 
 
-def log_line(line: LogLine, stamps: Stamps, glyphs: Glyphs, *, is_cursor: bool, needles: tuple[str, ...] = ()) -> Line:
-    """One line; ``▌`` at the one nearest to the time cursor."""
+def log_line(
+    line: LogLine,
+    stamps: Stamps,
+    glyphs: Glyphs,
+    *,
+    is_cursor: bool,
+    needles: tuple[str, ...] = (),
+    first_column: int = 0,
+) -> Line:
+    """One line; ``▌`` at the one nearest to the time cursor; letters before ``first_column`` are out of sight."""
     sign: Span = (glyphs.cursor, "title") if is_cursor else (" ", "text")
     when = stamps.time(line.t_ns, places=3) if line.t_ns is not None else glyphs.missing
     head: list[Span] = [sign, (fit(when, 13), "muted"), (f"{line.line:>7} " if line.line else " " * 8, "muted")]
     if not line.is_text:
         return (*head, (glyphs.ascii_only(clean(line.text)), "warn"))
     text = clean(line.text)
-    return (*head, *highlighted(text, tuple(name for name, _ in line.stages), needles))
+    return (*head, *_from_column(highlighted(text, tuple(name for name, _ in line.stages), needles), first_column))
+
+
+def _from_column(spans: list[Span], first: int) -> list[Span]:
+    out: list[Span] = []
+    for text, style in spans:
+        if first < len(text):
+            out.append((text[first:], style))
+        first = max(first - len(text), 0)
+    return out
 
 
 def highlighted(text: str, names: tuple[str, ...], needles: tuple[str, ...]) -> list[Span]:

@@ -55,6 +55,10 @@ RELATIVE = Scale("log", 0.75, 3.0, "×")
 """Durations against their own median: 1.0 is a low step, each step is 1.19×, the top is 3×."""
 
 
+MOST_RATIO = 200.0
+"""Of a logarithmic scale's ends: a level of eight is then less than twice the one below."""
+
+
 def nice_linear(high: float, unit: str) -> Scale:
     """0 up to the next round number times a power of ten."""
     if high <= 0 or not math.isfinite(high):
@@ -65,8 +69,15 @@ def nice_linear(high: float, unit: str) -> Scale:
 
 
 def nice_log(low: float, high: float, unit: str) -> Scale:
-    """Whole decades around the values; at least one."""
-    low = max(low, 1e-6)
-    bottom = math.floor(math.log10(low) + 1e-9)
-    top = max(math.ceil(math.log10(max(high, low)) - 1e-9), bottom + 1)
-    return Scale("log", 10.0**bottom, 10.0**top, unit)
+    """1, 2 or 5 times a power of ten around the values: a decade at least, ``MOST_RATIO`` at most.
+
+    Bars have eight levels: over five decades 3 and 20 ms would look alike. What lies below is at the lowest level.
+    """
+    steps = (1.0, 2.0, 5.0, 10.0)
+    high = max(high, low, 1e-6)
+    power = 10.0 ** math.floor(math.log10(high) + 1e-9)
+    top = next(step for step in steps if step * power >= high * 0.999999) * power
+    low = min(max(low, top / MOST_RATIO), top / 10)
+    power = 10.0 ** math.floor(math.log10(low) + 1e-9)
+    bottom = max(step * power for step in steps if step * power <= low * 1.000001)
+    return Scale("log", bottom, top, unit)

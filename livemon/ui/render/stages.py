@@ -50,7 +50,8 @@ def spark_scale(rows: Sequence[StageRow], kind: str) -> Scale:
 def spark_titles(scale: Scale, kind: str) -> tuple[str, ...]:
     """Header of the sparkline column: the scale in words, longest first."""
     if kind == "relative":
-        return f"{scale.label} of usual", f"{scale.label[:-4]} of usual", scale.label[:-4]
+        ends = scale.label.removesuffix(" log")
+        return f"{ends} the usual duration", f"{ends} the usual", f"{ends} usual", ends
     return f"durations {scale.label}", scale.label
 
 

@@ -62,14 +62,19 @@ def _newest_words(snapshot: Snapshot, *, is_live: bool, glyphs: Glyphs) -> Span:
     return f" {glyphs.record} LIVE ", "live"
 
 
-def status_line(snapshot: Snapshot, view: Span, cells: int, glyphs: Glyphs) -> Line:
-    """The status bar: what is watched, how well, at what cost; the least important goes first when it is narrow."""
+def status_line(
+    snapshot: Snapshot, view: Span, cells: int, glyphs: Glyphs, *, screen_percent: float | None = None
+) -> Line:
+    """The status bar: what is watched, how well, at what cost; the least important goes first when it is narrow.
+
+    ``screen_percent`` is the CPU of this viewer in percent of a core, which the session knows nothing of.
+    """
     status = snapshot.status
     stamps = Stamps(snapshot.start_ns, snapshot.at_ns, snapshot.wall_ns)
     clock: Span = (f" {stamps.time(snapshot.at_ns)} ", "bar")
-    parts = _status_parts(status, glyphs, is_gone_told="RECORDER GONE" in view[0])
+    parts = _status_parts(status, glyphs, screen_percent, is_gone_told="RECORDER GONE" in view[0])
     room = cells - line_width((view, clock))
-    while parts and sum(len(text) + 3 for _, text, _ in parts) > room and len(parts) > 1:
+    while parts and sum(len(text) + 3 for _, text, _ in parts) - 2 > room and len(parts) > 1:
         parts.remove(max(parts, key=lambda part: part[0]))
     spans: list[Span] = [view]
     for _, text, style in parts:
@@ -82,7 +87,9 @@ def status_line(snapshot: Snapshot, view: Span, cells: int, glyphs: Glyphs) -> L
     return fit_line((*padded, clock), cells, glyphs.more)
 
 
-def _status_parts(status: Status, glyphs: Glyphs, *, is_gone_told: bool) -> list[tuple[int, str, str]]:
+def _status_parts(
+    status: Status, glyphs: Glyphs, screen_percent: float | None, *, is_gone_told: bool
+) -> list[tuple[int, str, str]]:
     """(drop order, text, style); 0 stays longest."""
     parts: list[tuple[int, str, str]] = []
     for number, target in enumerate(status.targets[:3]):
@@ -102,7 +109,7 @@ def _status_parts(status: Status, glyphs: Glyphs, *, is_gone_told: bool) -> list
     if status.degraded:
         parts.append((2, f"degraded: {glyphs.ascii_only(clean(status.degraded))}", "bar-warn"))
     if status.units_per_s is not None:
-        parts.append((2, f"{percent(status.units_per_s)} units/s", "bar"))
+        parts.append((3, f"{percent(status.units_per_s)} units/s", "bar"))
     if status.late_ticks and status.is_counted:
         parts.append((4, f"late {status.late_ticks}/{status.ticks}", "bar-warn"))
     if status.malformed and status.is_counted:
@@ -113,8 +120,10 @@ def _status_parts(status: Status, glyphs: Glyphs, *, is_gone_told: bool) -> list
         parts.append((7, f"rec {size(status.session_bytes)}", "bar"))
     else:
         parts.append((7, f"{status.recorder_state if is_usual else 'session'} {size(status.session_bytes)}", "bar"))
-    if status.self_cpu_percent is not None:
-        parts.append((8, f"own CPU {percent(status.self_cpu_percent)}%", "bar"))
+    own = [("recorder", status.self_cpu_percent), ("screen", screen_percent)]
+    costs = [f"{name} {value:.{0 if value >= 1 else 1}f}%" for name, value in own if value is not None]
+    if costs:
+        parts.append((2, f"CPU {' '.join(costs)}", "bar"))
     if not status.lost:
         parts.append((10, "lost 0", "bar"))
     if not status.late_ticks and status.ticks and status.is_counted:

@@ -95,10 +95,10 @@ class FindingScreen(PageScreen):
         self.app.act_log()
 
     def act_open(self) -> None:
-        """Go to the moment where it starts, on the overview."""
+        """Go to the moment from which it is shown, on the overview."""
         finding = self.finding()
         if finding is not None:
-            self.app.go_to(finding.start_ns)
+            self.app.go_to(finding.detected_ns)
             self.act_back()
 
     def act_copy(self) -> None:

@@ -26,6 +26,8 @@ class LogScreen(FilteredScreen, PageScreen):
         super().__init__()
         self._at_ns: int | None = None
         self._lines: tuple[LogLine, ...] = ()
+        self._first_column = 0
+        """Letters of each line that are out of sight on the left."""
 
     def extra(self, source: ViewSource, view: View, snapshot: Snapshot) -> tuple[int, tuple[LogLine, ...]]:
         """The moment and the lines around it."""
@@ -34,13 +36,18 @@ class LogScreen(FilteredScreen, PageScreen):
 
     def hints(self) -> Sequence[str]:
         """The hint line."""
-        return ("help", "back", "open", "filter", "next_match", "tick_back", "next_episode", "jump", "pause", "quit")
+        return (
+            "help", "back", "quit", "open", "filter", "pan_right", "next_match", "tick_back", "next_episode", "jump",
+            "pause",
+        )  # fmt: skip
 
     def heading(self) -> tuple[str, str]:
         """What is listed."""
         known = self.app.extra
         count = len(known[1]) if isinstance(known, tuple) and len(known) == 2 and isinstance(known[1], tuple) else 0
         detail = f"{len(self._lines)} of {count} lines around the shown moment"
+        if self._first_column:
+            detail += f", from column {self._first_column + 1}"
         return "LOG", detail + (f"  filter: {self.filter.text}" if self.filter.terms else "")
 
     def lines(self, cells: int) -> list[Row]:
@@ -66,7 +73,17 @@ class LogScreen(FilteredScreen, PageScreen):
             v for term in self.sought.terms if not term.is_not and term.field in ("", "text") for v in term.values
         )
         return [
-            (log_line(line, stamps, self.glyphs, is_cursor=number == cursor, needles=needles), "")
+            (
+                log_line(
+                    line,
+                    stamps,
+                    self.glyphs,
+                    is_cursor=number == cursor,
+                    needles=needles,
+                    first_column=self._first_column,
+                ),
+                "",
+            )
             for number, line in enumerate(self._lines)
         ]
 
@@ -110,6 +127,19 @@ class LogScreen(FilteredScreen, PageScreen):
             t_ns = self._lines[self.panel.index].t_ns
             if t_ns is not None and t_ns != self.app.shown_ns:
                 self.app.go_to(t_ns)
+
+    def act_pan_right(self) -> None:
+        """Half a screen further along long lines, as far as any of them goes."""
+        longest = max((len(clean(line.text)) for line in self._lines), default=0)
+        column = self._first_column + max(self.app.size.width // 2, 1)
+        if column >= longest:
+            self.app.say("no line that was read is longer")
+        else:
+            self._first_column = column
+
+    def act_pan_left(self) -> None:
+        """Half a screen back."""
+        self._first_column = max(self._first_column - max(self.app.size.width // 2, 1), 0)
 
     def act_open(self) -> None:
         """The time cursor to the selected line."""

@@ -8,6 +8,7 @@ from typing import ClassVar
 from textual import events
 
 from livemon.model.snapshot import StageRow
+from livemon.ui.actions import BY_ID
 from livemon.ui.filtering import STAGE_FIELDS, THREAD_FIELDS
 from livemon.ui.panel import Panel
 from livemon.ui.render import timeline
@@ -28,6 +29,17 @@ class OverviewScreen(OverviewPanels):
     def panel(self) -> Panel:
         """The panel that the row keys move in."""
         return self.panels[self.active]
+
+    def do(self, action_id: str) -> None:
+        """Whoever acts on a row has chosen the one that is highlighted: nothing that is sorted anew takes its place."""
+        action = BY_ID.get(action_id)
+        if action is not None and (action.group == "Rows" or action_id == "explain"):
+            self.active = self.active
+            if action_id in ("open", "explain", "next_panel", "previous_panel"):
+                self.panel.pin()
+        super().do(action_id)
+        if action_id in ("next_panel", "previous_panel"):
+            self.panel.pin()
 
     def act_down(self) -> None:
         """Row down."""
@@ -161,15 +173,21 @@ class OverviewScreen(OverviewPanels):
         self._sort_by(keys[(place + 1) % len(keys)])
 
     def _sort_by(self, key: str) -> None:
+        self.active = "threads"
         self.app.settings = replace(self.app.settings, sort=key)
         self.app.say(f"threads by {TITLES.get(key, key)}")
 
     def act_sort_reverse(self) -> None:
-        """Reverse the order of threads."""
+        """Reverse the order of threads and of their groups."""
+        self.active = "threads"
         self.is_reversed = not self.is_reversed
+        what = "threads" if self.app.settings.group == "none" else "groups and their threads"
+        key = self.app.settings.sort
+        self.app.say(f"{what} by {TITLES.get(key, key)}{', reversed' if self.is_reversed else ''}")
 
     def act_group(self) -> None:
         """Group threads by the next thing."""
+        self.active = "threads"
         choices = CHOICES["group"]
         place = (choices.index(self.app.settings.group) + 1) % len(choices)
         self.app.settings = replace(self.app.settings, group=choices[place])  # type: ignore[arg-type]
@@ -185,9 +203,8 @@ class OverviewScreen(OverviewPanels):
         self.app.open_columns()
 
     def point_at(self, finding_id: str) -> None:
-        """Select the finding that was jumped to, so that enter opens it; it may not be known yet at its start."""
+        """Select the finding that was jumped to, so that enter opens it; it is listed with the moment's frame."""
         if any(finding.id == finding_id for finding in self.known_at_the_end()):
-            self.is_all_findings = True
             self.active = "findings"
             self.panels["findings"].choose(finding_id)
 

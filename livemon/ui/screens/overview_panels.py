@@ -26,8 +26,8 @@ from livemon.ui.view import View
 
 PANELS = ("findings", "stages", "threads")
 HINTS = (
-    "help", "pause", "tick_back", "next_episode", "open", "next_panel", "filter", "zoom_in", "explain", "sort", "group",
-    "log", "mark", "quit",
+    "help", "quit", "open", "next_panel", "pause", "next_episode", "tick_back", "filter", "log", "zoom_in", "explain",
+    "sort", "group", "mark",
 )  # fmt: skip
 MARGIN = 1
 """Cells left of each row, for the selection sign."""
@@ -59,7 +59,8 @@ class OverviewPanels(FilteredScreen):
     def __init__(self) -> None:
         super().__init__()
         self.panels = {name: Panel() for name in PANELS}
-        self.active = "threads"
+        self._active: str | None = None
+        self._first_panel = "threads"
         self.is_all_findings = False
         self.is_reversed = False
         self.expanded: set[str] = set()
@@ -70,6 +71,7 @@ class OverviewPanels(FilteredScreen):
         """Lines of this drawing and of the one before. A row holds on to all of its frame: no older one is kept."""
         self._shown: dict[str, Sequence[object]] = {}
         self._thread_widths: Widths = ()
+        self._listed_threads = 0
         self._cpu_top = (0, 0.0)
 
     def extra(self, source: ViewSource, view: View, snapshot: Snapshot) -> tuple[Finding, ...]:
@@ -85,13 +87,24 @@ class OverviewPanels(FilteredScreen):
         cells = max(self.app.size.width - timeline.LABEL - MARGIN, 16)
         return min(cells if cells <= 120 else cells // 2, 200)
 
+    @property
+    def active(self) -> str:
+        """The panel with the selected row: until somebody chooses one, what is wrong, else the threads."""
+        return self._active or self._first_panel
+
+    @active.setter
+    def active(self, name: str) -> None:
+        self._active = name
+
     # What is listed.
 
     def findings(self, snapshot: Snapshot) -> list[Finding]:
         """The findings to list: ongoing and newest first."""
         known = snapshot.findings
         if self.is_all_findings:
-            known = self.known_at_the_end() or known
+            # What is known at the shown moment is shown as it was known then, as on its page and in the first line.
+            ids = {finding.id for finding in known}
+            known = (*known, *(finding for finding in self.known_at_the_end() if finding.id not in ids))
         return in_order(known)
 
     def known_at_the_end(self) -> tuple[Finding, ...]:
@@ -115,6 +128,7 @@ class OverviewPanels(FilteredScreen):
     def thread_entries(self, snapshot: Snapshot, involved: set[int]) -> Sequence[Entry]:
         """The thread panel's entries."""
         rows = visible_rows(snapshot.threads, self.filter)
+        self._listed_threads = len(rows)
         settings = self.app.settings
         ordered = self._list.ordered(
             rows,
@@ -144,7 +158,7 @@ class OverviewPanels(FilteredScreen):
         involved = self.involved(snapshot)
         entries = self.thread_entries(snapshot, involved)
         titles = 1 if cells >= 100 else 0
-        verdict = verdict_lines(snapshot.verdict, cells, 2 if lines >= 20 else 1, glyphs)
+        verdict = verdict_lines(snapshot.verdict, cells, 1 if lines < 20 else 2 if cells >= 100 else 3, glyphs)
         layout = share_lines(lines - 1 - len(verdict), len(findings), len(stages) + titles, len(entries) + titles)
         if len(stages) > layout.stages - titles:
             # What is wrong must be in sight when not everything is.
@@ -161,6 +175,7 @@ class OverviewPanels(FilteredScreen):
         for number in order:
             rows.append((((" ", "text"), *drawn[number]), ""))
             places.append(("rail" if number == 3 else "timeline", number))
+        self._first_panel = "findings" if layout.findings else "threads"
         self._shown = {"findings": findings, "stages": stages, "threads": entries}
         self._finding_rows(rows, places, snapshot, findings, layout.findings, cells)
         self._stage_rows(rows, places, stages, layout.stages, cells)
@@ -178,7 +193,7 @@ class OverviewPanels(FilteredScreen):
             speed=self.app.view.speed,
             glyphs=glyphs,
         )
-        rows.append((status_line(snapshot, view, cells, glyphs), "bar"))
+        rows.append((status_line(snapshot, view, cells, glyphs, screen_percent=self.app.own_cpu_percent), "bar"))
         self._places = places
         return rows
 
@@ -211,7 +226,11 @@ class OverviewPanels(FilteredScreen):
         if judged_ns is not None and (self.is_all_findings or snapshot.at_ns > judged_ns):
             scope = f"as far as it is judged: until {stamps.time(judged_ns)}"
         else:
-            scope = "of the whole session" if self.is_all_findings else "known at the shown moment"
+            scope = (
+                "of the whole session, those known at the shown moment as known then"
+                if self.is_all_findings
+                else "known at the shown moment"
+            )
         ongoing = sum(1 for finding in findings if finding.end_ns is None)
         rows.append(self._title("findings", f"FINDINGS {len(findings)}", f"{ongoing} ongoing, {scope}", cells))
         places.append(("findings", -1))
@@ -296,7 +315,8 @@ class OverviewPanels(FilteredScreen):
         )
         grouped = f", grouped by {settings.group}" if groups else ""
         total = len(snapshot.threads)
-        shown = f"{total}" if len(entries) == total else f"{len(entries)} of {total}"
+        listed = self._listed_threads
+        shown = f"{total}" if listed == total else f"{listed} of {total}"
         if is_wide:
             uniform = ", one core class" if is_uniform else ""
             detail = f"{self._position(panel, len(entries))}{sorted_by}{grouped}{uniform}{filter_words}"

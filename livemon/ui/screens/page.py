@@ -97,7 +97,9 @@ class PageScreen(BaseScreen):
             speed=self.app.view.speed,
             glyphs=glyphs,
         )
-        rows.append((status_line(self.app.snapshot, view, cells, glyphs), "bar"))
+        rows.append(
+            (status_line(self.app.snapshot, view, cells, glyphs, screen_percent=self.app.own_cpu_percent), "bar")
+        )
         return rows
 
     # Rows.

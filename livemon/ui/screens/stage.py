@@ -8,6 +8,7 @@ from typing import ClassVar
 from livemon.model.snapshot import Snapshot, StageDetail, ViewSource
 from livemon.ui.render.detail import stage_rows
 from livemon.ui.render.line import Row, clean
+from livemon.ui.render.stages import stage_reasons
 from livemon.ui.screens.page import TurningScreen, neighbour
 from livemon.ui.view import View
 
@@ -47,6 +48,16 @@ class StageScreen(TurningScreen):
                 ((("  no record of this stage in the window: widen it with - or move in time", "muted"),), ""),
             ]
         return stage_rows(detail, cells, self.app.size.height - 4, self.glyphs)
+
+    def act_explain(self) -> None:
+        """Every figure of the stage, with the reason where it is unknown."""
+        snapshot = self.app.snapshot
+        rows = snapshot.stages if snapshot is not None else ()
+        row = next((row for row in rows if (row.class_key, row.stage) == (self.class_key, self.stage)), None)
+        if row is None:
+            self.app.say("nothing to explain: no record of this stage in the window")
+        else:
+            self.app.open_explain(f"{row.class_key or ''} {row.stage}".strip(), stage_reasons(row))
 
     def turn(self, step: int) -> None:
         """The same stage of another class."""

@@ -8,6 +8,7 @@ from typing import ClassVar
 from livemon.model.snapshot import Snapshot, ThreadDetail, ViewSource
 from livemon.ui.render.detail import thread_rows
 from livemon.ui.render.line import Row, clean
+from livemon.ui.render.threads import thread_reasons
 from livemon.ui.screens.page import TurningScreen, neighbour
 from livemon.ui.view import View
 
@@ -50,6 +51,14 @@ class ThreadScreen(TurningScreen):
         if detail is None or snapshot is None:
             return [((), ""), ((("  nothing is known of this thread in the window", "muted"),), "")]
         return thread_rows(detail, snapshot.classes, cells, self.app.size.height - 4, self.glyphs)
+
+    def act_explain(self) -> None:
+        """Every figure of the thread, with its quality."""
+        detail = self._detail()
+        if detail is None:
+            self.app.say("nothing to explain: nothing is known of this thread in the window")
+        else:
+            self.app.open_explain(f"{detail.row.name}#{detail.row.tid}", thread_reasons(detail.row, self.glyphs))
 
     def turn(self, step: int) -> None:
         """Another thread."""
