@@ -30,6 +30,7 @@ from livemon.model.findings import Finding
 from livemon.model.samples import LogStream, Sample, ThreadTick, TimingRecord
 from livemon.model.severity import SeverityRules
 from livemon.model.snapshot import LogLine, MarkPoint, Snapshot, StageDetail, Status, ThreadDetail
+from livemon.model.wording import run_words
 from livemon.session.reader import SessionReader
 from livemon.session.store import size_of
 
@@ -391,6 +392,6 @@ def _path(streams: dict[int, LogStream], number: int) -> str:
 def _words(finding: Finding) -> str:
     later = f", shown {max(finding.detected_ns - finding.start_ns, 0) / 1e9:.1f} s after its start"
     if finding.kind == "oversized_finalize":
-        of = shown_class(finding.class_key)
+        of = run_words(finding.class_key) or shown_class(finding.class_key)
         return f"oversized {finding.stage}" + (f" of {of}" if of else "") + later
     return f"host-slow: {finding.primary_words or 'cause unknown'}{later}"

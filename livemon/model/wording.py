@@ -21,3 +21,15 @@ def one_line(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def run_words(class_key: str | None) -> str:
+    """A position in a cycle as a run of it, counted from 1; nothing for a label, none, or a cycle of one.
+
+    >>> run_words("2/3"), run_words("decode"), run_words("0/1")
+    ('run 3 of 3', '', '')
+    """
+    position, slash, period = (class_key or "").partition("/")
+    if not (slash and position.isdecimal() and period.isdecimal()) or period == "1":
+        return ""
+    return f"run {int(position) + 1} of {int(period)}"

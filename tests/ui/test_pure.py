@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from livemon.model.errors import UsageError
 from livemon.model.snapshot import Figure
+from livemon.model.wording import run_words
 from livemon.ui import palettes, terminal
 from livemon.ui.actions import ACTIONS, Keymap, clashes, key_word
 from livemon.ui.config import check_value, dump_settings, load_settings, parse_settings, save_settings
@@ -22,6 +23,9 @@ from livemon.ui.panel import Panel
 from livemon.ui.render.glyphs import BLOCK
 from livemon.ui.render.line import plain
 from livemon.ui.render.overview import share_lines
+from livemon.ui.render.scale import RELATIVE
+from livemon.ui.render.stages import COLUMNS as STAGE_COLUMNS
+from livemon.ui.render.stages import stage_line, stage_reasons
 from livemon.ui.render.table import choose
 from livemon.ui.render.threads import Group, columns, group_line, total_wait
 from livemon.ui.screens.doctor import ranges
@@ -286,6 +290,19 @@ def test_panels_never_take_more_lines_than_there_are(lines: int, findings: int, 
     if lines >= 9 and stages and threads:
         assert layout.stages
         assert layout.threads
+
+
+def test_a_position_in_a_cycle_is_said_in_words() -> None:
+    """``1/3`` read as a fraction."""
+    row = replace(FRAME.stages[0], class_key="2/3")
+    for cells, word in ((120, "run 3 of 3"), (78, "run 3 of 3")):
+        line = plain(stage_line(row, choose(STAGE_COLUMNS, cells), RELATIVE, "relative", BLOCK))
+        assert line.startswith(f"{word} ")
+    long = replace(row, class_key="11/24")
+    assert plain(stage_line(long, choose(STAGE_COLUMNS, 78), RELATIVE, "relative", BLOCK)).startswith("12 of 24 ")
+    assert (run_words("0/1"), run_words("a/b"), run_words(None)) == ("", "", "")
+    why = next(why for name, _, why in stage_reasons(row) if name == "class")
+    assert why == "run 3 of 3 in the cycle that the lines show; class:2/3 filters it, counted from 0"
 
 
 def test_palette_matching_and_cpu_ranges() -> None:

@@ -130,7 +130,7 @@ def test_findings_are_those_known_at_the_moment(view: SessionView) -> None:
 def test_the_verdict_says_in_words_what_costs_most(view: SessionView) -> None:
     verdict = view.snapshot(None, MINUTE, 60).verdict
     assert verdict.level == "critical"
-    assert verdict.text.startswith("OVERSIZED FINALIZE: validate · worst class 2/3 8")
+    assert verdict.text.startswith("OVERSIZED FINALIZE: validate · worst class run 3 of 3: 8")
     assert "removing it saves 15" in verdict.text
     early = view.snapshot(START_NS + SECOND, MINUTE, 60).verdict
     assert early.level == "warming"
@@ -302,7 +302,7 @@ def test_moments_are_findings_and_marks_and_a_mark_can_be_put_into_a_finished_se
     view = SessionView(tmp_path / "s.livemon")
     texts = [text for _, text in view.moments_ns()]
     assert "mark: warm" in texts
-    [moment] = [moment for moment in view.moments_ns() if moment[1].startswith("F1 oversized validate of 1/3, shown ")]
+    [moment] = [moment for moment in view.moments_ns() if moment[1].startswith("F1 oversized validate of run 2 of 3, shown ")]
     assert moment[1].endswith(" s after its start")
     # There the screen tells of it; a moment before it did not.
     assert "F1" in {finding.id for finding in view.snapshot(moment[0], MINUTE, 60).findings}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from livemon.engine.rolling.stage_rings import shown_class
 from livemon.model.findings import Finding, HostSlowTransient, OversizedFinalize
 from livemon.model.snapshot import Verdict
-from livemon.model.wording import rounded
+from livemon.model.wording import rounded, run_words
 
 RECENT_NS = 30_000_000_000
 _RATIOS = frozenset({"cycle_rate", "ipc", "more_work", "device", "completion_path"})
@@ -57,7 +57,8 @@ def _finalize(findings: Sequence[OversizedFinalize], classes: int) -> str:
     worst = max(findings, key=lambda f: f.share_of_total or 0.0)
     parts = [f"OVERSIZED FINALIZE: {', '.join(stages[:3])}"]
     keys = {f.class_key for f in findings}
-    what = f"worst class {worst.class_key}" if len(keys) > 1 else shown_class(worst.class_key) or "median"
+    name = run_words(worst.class_key) or shown_class(worst.class_key)
+    what = f"worst class {name}:" if len(keys) > 1 else f"{name}:" if name else "median"
     parts.append(f"{what} {worst.p50_ms:.1f} ms")
     savings = [f.saving_ms_per_step for f in findings if f.saving_ms_per_step is not None]
     if savings:
@@ -69,7 +70,7 @@ def _finalize(findings: Sequence[OversizedFinalize], classes: int) -> str:
     if worst.judged_ratio is not None:
         parts.append(f"{worst.judged_ratio:.1f}× {worst.device_stage}")
     if len(keys) > 1:
-        parts.append(f"{len(keys)} of {max(classes, len(keys))} classes")
+        parts.append(f"in all {len(keys)} classes" if len(keys) >= classes else f"in {len(keys)} of {classes} classes")
     return " · ".join(parts)
 
 

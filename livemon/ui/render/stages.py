@@ -7,15 +7,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from livemon.model.snapshot import StageRow
+from livemon.model.wording import run_words
 from livemon.ui.render.glyphs import Glyphs
-from livemon.ui.render.line import Line, Span, clean, fit
+from livemon.ui.render.line import Line, Span, clean, fit, width
 from livemon.ui.render.numbers import milliseconds, ratio
 from livemon.ui.render.scale import RELATIVE, Scale, nice_linear, nice_log
 from livemon.ui.render.spark import bar, spark
 from livemon.ui.render.table import Column, Widths
 
 COLUMNS: tuple[Column, ...] = (
-    Column("class", "class", 10, "<", 0, stretch=1, most=22, about="the line's own label, or position/period in the detected cycle (positions count from 0)"),
+    Column("class", "class", 10, "<", 0, stretch=1, most=22, about="the line's own label, or which run of the detected cycle; class:0/3 filters the first of three"),
     Column("stage", "stage", 11, "<", 0, stretch=1, most=24, about="name of the stage; unaccounted is total minus its parts"),
     Column("role", "role", 8, "<", 7, from_width=110, about="device, finalize, host, wait, total, or rest: what the parts leave of the total"),
     Column("state", "state", 6, "<", 0, about="ok, OVER its budget, SLOW against its healthy state, warming, silent, ? not judged yet"),
@@ -75,7 +76,7 @@ def stage_line(row: StageRow, widths: Widths, scale: Scale, kind: str, glyphs: G
             )
             continue
         if key == "class":
-            text, style = clean(row.class_key) if row.class_key is not None else missing, "label"
+            text, style = _class_cell(row.class_key, cells) if row.class_key is not None else missing, "label"
         elif key == "stage":
             text, style = clean(row.stage), "name" if row.role != "total" else "bold"
         elif key == "role":
@@ -118,7 +119,12 @@ def _budget(row: StageRow, cells: int, glyphs: Glyphs) -> tuple[str, str]:
 
 def class_word(class_key: str | None) -> str:
     """A class as it is shown; nothing for none, and for a cycle of one, which tells nothing apart."""
-    return "" if class_key in (None, "0/1") else clean(class_key or "")
+    return "" if class_key in (None, "0/1") else run_words(class_key) or clean(class_key or "")
+
+
+def _class_cell(class_key: str, cells: int) -> str:
+    words = run_words(class_key)
+    return clean(class_key) if not words else words if width(words) <= cells else words.removeprefix("run ")
 
 
 def class_about(class_key: str | None) -> str:
@@ -126,7 +132,7 @@ def class_about(class_key: str | None) -> str:
     position, slash, period = (class_key or "").partition("/")
     if not (slash and position.isdecimal() and period.isdecimal()) or period == "1":
         return ""
-    return f"position {position} of 0 to {int(period) - 1} in the cycle that the lines show"
+    return f"{run_words(class_key)} in the cycle that the lines show; class:{class_key} filters it, counted from 0"
 
 
 def stage_reasons(row: StageRow) -> list[tuple[str, str, str]]:

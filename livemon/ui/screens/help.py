@@ -19,14 +19,15 @@ SIGNS = (
     ("┄", "a gap: nothing was observed there; it is never drawn as zero"),
     ("▲ before an id", "the finding is ongoing"),
     ("host-slow 5.0×", "host stages take five times their usual; finalize 5.0×: five times the budget"),
-    ("2/3", "the third kind of run in a cycle of three, found in the lines; positions count from 0"),
+    ("run 3 of 3", "the third kind of run in a cycle of three, found in the lines; filters and reports: class 2/3"),
     ("sparklines", "each cell shows its maximum; the scale is in the header and shared by all rows"),
 )
 
 
 START = (
     "Is it slow now? The first line. Since when? FINDINGS and the timeline. Where? Stages that say OVER or SLOW,"
-    " threads with ! and their cores. Why, and what would it give? Enter on a finding. Then move in time with the"
+    " threads with ! and their cores. Why, and what would it give? Enter on a finding (tab goes to another"
+    " panel). Then move in time with the"
     " arrows."
 )
 

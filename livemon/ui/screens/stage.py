@@ -8,7 +8,7 @@ from typing import ClassVar
 from livemon.model.snapshot import Snapshot, StageDetail, ViewSource
 from livemon.ui.render.detail import stage_rows
 from livemon.ui.render.line import Row, clean
-from livemon.ui.render.stages import stage_reasons
+from livemon.ui.render.stages import class_word, stage_reasons
 from livemon.ui.screens.page import TurningScreen, neighbour
 from livemon.ui.view import View
 
@@ -36,7 +36,7 @@ class StageScreen(TurningScreen):
         """Class and stage."""
         return (
             f"STAGE {clean(self.stage)}",
-            f"class {clean(self.class_key) if self.class_key is not None else self.glyphs.missing}",
+            f"class {class_word(self.class_key) or self.glyphs.missing}",
         )
 
     def lines(self, cells: int) -> list[Row]:
