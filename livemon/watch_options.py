@@ -51,7 +51,12 @@ def add_watch_arguments(parser: argparse.ArgumentParser) -> None:
         "--headless", action="store_true", help="no screens: one line per finding, when found and when over"
     )
     group.add_argument("--json", action="store_true", help="with --headless: one JSON object per line")
-    group.add_argument("--duration", type=_seconds, metavar="S", help="end after S seconds")
+    group.add_argument(
+        "--duration",
+        type=_seconds,
+        metavar="S",
+        help="end after S seconds; a command that run started is ended then, others go on",
+    )
     group.add_argument("--interval", type=_interval, default=100, metavar="MS", help="sampling interval (default: 100)")
     group.add_argument(
         "--criteria", type=Path, metavar="FILE.toml", help="thresholds and roles (see 'livemon criteria')"
