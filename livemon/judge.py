@@ -91,7 +91,13 @@ def _judge_by_two(
     if half is None:
         return None
     findings = sorted((*part.findings(), *half.findings), key=lambda finding: finding.detected_ns)
-    return replace(half, findings=tuple(findings), transitions=part.transitions(), blips=part.blips)
+    return replace(
+        half,
+        findings=tuple(findings),
+        transitions=part.transitions(),
+        blips=part.blips,
+        newest_blips=part.blips_told(),
+    )
 
 
 def judge_reader(
@@ -139,6 +145,7 @@ def judge_reader(
         losses=totals.losses(),
         notes=(*reader.damage, *totals.notes()),
         blips=part.blips,
+        newest_blips=part.blips_told(),
         whole_ns=None if stretch is None else reader.bounds_ns,
         asked_ns=stretch,
     )

@@ -14,7 +14,7 @@ from typing import Literal
 from livemon.engine.classes import Classified
 from livemon.engine.engine import Engine
 from livemon.engine.totals import Totals
-from livemon.model.findings import Finding, Transition
+from livemon.model.findings import Blip, Finding, Transition
 from livemon.model.samples import Sample, Samples
 
 Stretch = tuple[int, int]
@@ -93,6 +93,11 @@ class StretchOf:
             for finding in self._engine.get()
             if finding.start_ns <= end_ns and (finding.end_ns is None or finding.end_ns >= start_ns)
         )
+
+    def blips_told(self) -> tuple[Blip, ...]:
+        """The newest slow stretches that lie in the stretch."""
+        first_ns, last_ns = self._stretch or (-1 << 63, 1 << 63)
+        return tuple(b for b in self._engine.newest_blips() if first_ns <= b.start_ns and b.end_ns <= last_ns)
 
     def transitions(self) -> tuple[Transition, ...]:
         """Those whose mark lies in the stretch."""

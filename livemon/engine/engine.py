@@ -22,7 +22,7 @@ from livemon.engine.detectors.oversized_finalize import OversizedFinalizeDetecto
 from livemon.engine.host_life import without_details
 from livemon.model.criteria import Criteria
 from livemon.model.facts import SessionFacts
-from livemon.model.findings import Finding, FindingChange, Transition
+from livemon.model.findings import Blip, Finding, FindingChange, Transition
 from livemon.model.samples import Samples
 
 DETECTORS: dict[str, Callable[[Criteria, SessionFacts], Detector]] = {
@@ -89,7 +89,13 @@ class Engine:
     @property
     def blips(self) -> int:
         """Slow stretches below the threshold of an episode."""
-        return sum(getattr(detector, "blips", 0) for detector in self._detectors.values())
+        host = self._detectors.get("host_slow_transient")
+        return host.slow_stretches.count if isinstance(host, HostSlowDetector) else 0
+
+    def newest_blips(self) -> tuple[Blip, ...]:
+        """The newest of them."""
+        host = self._detectors.get("host_slow_transient")
+        return host.slow_stretches.get() if isinstance(host, HostSlowDetector) else ()
 
     def _keep(self, changed: list[FindingChange]) -> list[FindingChange]:
         changed.sort(key=lambda change: change.at_ns)

@@ -68,6 +68,8 @@ _LATEST_PART = 2
 """Slow units in the newer half of them."""
 _GATE = 0.4
 """Of a bank's threshold: time in which a sum was above it is not learned."""
+FULL_HEIGHT = 1024 / _GATE
+"""Height (see ``OnsetWatch.update``) at which the evidence is that of an episode."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,12 @@ from livemon.export.finding_document import bucket_table, class_words, evidence,
 from livemon.export.numbers import count, counted, duration_s, ms, percent, plain, ratio
 from livemon.export.thread_table import thread_blocks
 from livemon.export.times import ClockName, SessionTimes
-from livemon.model.findings import Finding
+from livemon.model.findings import Blip, Finding
 from livemon.model.judgement import Judgement, StageStats
 
 _SEVERITY_ORDER = {"critical": 0, "warning": 1}
+_BLIPS = 5
+"""Slow stretches that are told one by one."""
 
 
 def report_blocks(
@@ -103,12 +105,8 @@ def _session_facts(judgement: Judgement, times: SessionTimes) -> Iterator[tuple[
     if judgement.findings:
         yield "Findings", _findings_words(judgement)
     if judgement.blips:
-        yield (
-            "Blips",
-            f"{counted(judgement.blips, 'slow stretch')} below the threshold of an episode".replace(
-                "stretchs", "stretches"
-            ),
-        )
+        told = counted(judgement.blips, "slow stretch").replace("stretchs", "stretches")
+        yield "Blips", f"{told} below the threshold of an episode{_nearest_blips(judgement, times)}"
     yield "Criteria", f"sha256 {judgement.criteria_sha256[:16]}…" if judgement.criteria_sha256 else "defaults"
     recorded = facts.criteria_sha256
     if recorded and judgement.criteria_sha256 and recorded != judgement.criteria_sha256:
@@ -120,6 +118,24 @@ def _asked(judgement: Judgement, times: SessionTimes) -> str:
     if judgement.asked_ns is None:
         return ""
     return f"{times.text(judgement.asked_ns[0])} to {times.text(judgement.asked_ns[1])}, "
+
+
+def _nearest_blips(judgement: Judgement, times: SessionTimes) -> str:
+    """Those that came nearest to an episode, in order of time."""
+    nearest = sorted(judgement.newest_blips, key=lambda blip: (-blip.evidence, blip.start_ns))[:_BLIPS]
+    if not nearest:
+        return ""
+    told = "; ".join(
+        f"{times.text(blip.start_ns)} for {duration_s((blip.end_ns - blip.start_ns) / 1e9)}, "
+        f"{counted(blip.slow_units, 'slow unit')} {_how_slow(blip)}, {blip.evidence:.0%} of the evidence"
+        for blip in sorted(nearest, key=lambda blip: blip.start_ns)
+    )
+    which = "nearest to it" if len(nearest) < judgement.blips else "they are"
+    return f"; {which}: {told} (an episode also needs enough units and time)"
+
+
+def _how_slow(blip: Blip) -> str:
+    return "in one stage" if blip.slowest is None else f"up to {ratio(blip.slowest)}"
 
 
 def _findings_words(judgement: Judgement) -> str:

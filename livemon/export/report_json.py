@@ -79,6 +79,16 @@ def session_json(judgement: Judgement, times: SessionTimes) -> Json:
         "marks": [{"t": times.seconds(t_ns), "text": text} for t_ns, text in judgement.marks],
         "notes": list(judgement.notes),
         "blips": judgement.blips,
+        "newest_blips": [
+            {
+                "start": times.seconds(blip.start_ns),
+                "end": times.seconds(blip.end_ns),
+                "slow_units": blip.slow_units,
+                "slowest": number(blip.slowest),
+                "evidence": number(blip.evidence),
+            }
+            for blip in judgement.newest_blips
+        ],
         "environment": _environment_json(judgement),
         "capabilities": [
             {"name": c.name, "available": c.available, "reason": c.reason, "remedy": c.remedy or None}

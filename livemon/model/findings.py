@@ -211,6 +211,20 @@ Finding = OversizedFinalize | HostSlowTransient
 
 
 @dataclass(frozen=True, slots=True)
+class Blip:
+    """A slow stretch below the threshold of an episode."""
+
+    start_ns: int
+    end_ns: int
+    """End of its last slow unit."""
+    slow_units: int
+    slowest: float | None
+    """Its slowest unit against the usual: the middle of its host stages' ratios; ``None``: one stage alone was slow."""
+    evidence: float
+    """How near it came to what opens an episode: 1.0 is enough, if there are enough units and time as well."""
+
+
+@dataclass(frozen=True, slots=True)
 class FindingChange:
     """One step in the life of a finding; the log of these gives the state at any moment."""
 

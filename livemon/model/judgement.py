@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from livemon.model.facts import SessionFacts
-from livemon.model.findings import Finding, Transition
+from livemon.model.findings import Blip, Finding, Transition
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +110,8 @@ class Judgement:
     """What the reader must know: damage found on opening, what was not measured, guards."""
     blips: int = 0
     """Slow stretches below the threshold of an episode."""
+    newest_blips: tuple[Blip, ...] = ()
+    """The newest of them, in order of time."""
     whole_ns: tuple[int, int] | None = None
     """First and last moment of the session where only a stretch of it is told; else ``None``."""
     asked_ns: tuple[int, int] | None = None

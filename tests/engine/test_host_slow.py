@@ -376,7 +376,7 @@ def test_a_repeated_line_counts_once() -> None:
 def test_slow_stretches_below_an_episode_are_counted() -> None:
     detector = HostSlowDetector(CRITERIA, SessionFacts())
     detector.update(QUIET["bursts"].samples())
-    assert 3 <= detector.blips <= 8
+    assert 3 <= detector.slow_stretches.count <= 8
     assert not detector.get()
 
 

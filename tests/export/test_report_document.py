@@ -8,6 +8,7 @@ from livemon.export.markdown import render_markdown
 from livemon.export.report_document import report_blocks, sessions_overview
 from livemon.export.report_json import reports_json
 from livemon.export.text import cells, render_text
+from livemon.model.findings import Blip
 from livemon.model.judgement import ThreadStats
 from tests.export.judgements import T0, S, empty, judgement, oversized, stage, transient
 
@@ -210,3 +211,14 @@ def test_a_stretch_that_was_asked_for_from_a_findings_start_does_not_begin_after
     assert "began before" not in flat(judgement(findings=(transient(),), **asked))
     later = asked | {"asked_ns": (T0 + 8 * S + 1, T0 + 20 * S)}
     assert "began before" in flat(judgement(findings=(transient(),), **later))
+
+
+def test_slow_stretches_below_the_threshold_can_be_followed_up() -> None:
+    near = [Blip(T0 + k * S, T0 + k * S + 80_000_000, k + 1, 2.5, 0.6 + k / 20) for k in range(7)]
+    said = flat(judgement(blips=9, newest_blips=tuple(near)))
+    assert "9 slow stretches below the threshold of an episode; nearest to it: " in said
+    assert said.count("of the evidence") == 5
+    assert "for 0.08 s, 7 slow units up to 2.50×, 90% of the evidence" in said
+    (row, *_) = reports_json([judgement(newest_blips=tuple(near))], "monotonic")["session"]["newest_blips"]  # type: ignore[index, call-overload]
+    assert row["slow_units"] == 1
+    assert "2 slow stretches below the threshold of an episode Criteria" in flat(judgement())

@@ -16,6 +16,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from livemon.engine.blips import Blips
 from livemon.engine.host_cold import YOUNG_CELLS, SpeedupWatch, speedup_ratio
 from livemon.engine.host_episode import ThreadFacts, TickWork
 from livemon.engine.host_evidence import Block, EvidenceMaker, Flags
@@ -23,7 +24,7 @@ from livemon.engine.host_learning import CELL_NS, Learning
 from livemon.engine.host_life import LEVEL_SHIFT, EpisodeLife
 from livemon.engine.host_order import LateBursts, StateClock
 from livemon.engine.host_units import UnitIntake, Units
-from livemon.engine.host_watch import OnsetWatch, RecoveryWatch
+from livemon.engine.host_watch import FULL_HEIGHT, OnsetWatch, RecoveryWatch
 from livemon.engine.logbins import Ints
 from livemon.engine.machine_pressure import PressureHistory
 from livemon.engine.stops import NEWS, NO_VOTE, Stops, Ticked
@@ -41,8 +42,6 @@ _LEAST_COLD_NS = 500_000_000
 _SETTLED_CELLS = 10
 """Seconds with units before the healthy state may overrule a threshold: a session may begin in a slow state."""
 _SPARSE_PER_S = 25.0
-_BLIP_HEIGHT = 1536
-"""Height of evidence (see ``OnsetWatch.update``) that counts as a slow stretch."""
 
 
 class HostSlowDetector:
@@ -83,9 +82,8 @@ class HostSlowDetector:
         """Whether units were seen before this cell."""
         self._new_normal_ns: int | None = None
         """Everything before that moment was no healthy state: learning starts over with the next cell."""
-        self._is_up = False
-        self.blips = 0
-        """Slow stretches below the threshold of an episode."""
+        self.slow_stretches = Blips(FULL_HEIGHT)
+        """Those below the threshold of an episode."""
 
     def update(self, samples: Samples) -> list[FindingChange]:
         """Take in samples in arrival order; what changed."""
@@ -326,16 +324,14 @@ class HostSlowDetector:
             if speedup is not None:
                 onset, height = None, height[: speedup.row + 1]
         self._learning.current.height = max(self._learning.current.height, int(height.max()))
-        up = np.concatenate([[self._is_up], height >= _BLIP_HEIGHT])
-        self.blips += int((up[1:] & ~up[:-1]).sum())
-        self._is_up = bool(up[-1])
+        self.slow_stretches.update(block, rows.start, height)
         stop = int(rows.start + len(height))
         at_ns = int(block.arrival[stop - 1])
         if onset is not None and self._life.is_doubtful(onset, block, stop - 1):
             self._intake.give_up_positions(self._intake.kinds[int(block.kind_of_row[stop - 1])])
             self._onset.clear()
         elif onset is not None:
-            self.blips, self._is_up = self.blips - self._is_up, False
+            self.slow_stretches.became_episode()
             self._recovery = self._life.begin_by_units(onset, at_ns, int(block.tau[stop - 1]), block, stop - 1)
             self._onset.clear()
         elif speedup is not None:
