@@ -227,6 +227,8 @@ class Episode:
         With long units in it the median would speak for the many short ones that share little of its time.
         """
         median = self.median_ratio
+        if median is None and self.is_stop:
+            return None, "no unit ended in it that could be held"
         if self.longest_ms is None or self.slowdown is not None:
             return median, MIDDLE_STAGE
         during = usual = 0.0

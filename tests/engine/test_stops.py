@@ -38,6 +38,7 @@ def test_a_stop_under_load_is_raised_while_it_lasts_and_named() -> None:
     assert finding.severity == "critical"
     assert "always critical" in SeverityRules().why(finding)
     assert finding.primary_cause == "off_cpu"
+    assert (finding.slowdown, finding.slowdown_is) == (None, "no unit ended in it that could be held")
     assert finding.stopped_s == pytest.approx(5.0, abs=0.15)
     assert finding.primary_words is not None
     assert finding.primary_words.startswith("stopped for ")
