@@ -7,10 +7,9 @@ here, names are kept bounded, and what gave no record is counted.
 from __future__ import annotations
 
 from collections import deque
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from livemon.model.samples import StageValues
-from livemon.parse.explain import Explainer
 from livemon.parse.keyplans import KeyPlans
 from livemon.parse.lines import LINE_CAP, LineAssembly, Segment
 from livemon.parse.names import NameGroups
@@ -20,6 +19,9 @@ from livemon.parse.record import ParsedRecord, ParseStats
 from livemon.parse.rules import Rules
 from livemon.parse.timestamps import find
 from livemon.parse.unwrap import Unwrapped
+
+if TYPE_CHECKING:
+    from livemon.parse.explain import Explainer  # for --explain only; every reader of a log waits for its imports
 
 _TAIL_LINES: Final = 5
 _TAIL_CHARS: Final = 200

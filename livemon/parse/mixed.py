@@ -16,10 +16,11 @@ from livemon.parse import context, keys, labels, units
 from livemon.parse.keyvalue import PAIR, id_in_text, is_progress, pairs_of, read_keyvalue
 from livemon.parse.reading import Draft, Reading, take_pairs, trait_of
 
-_REST = re.compile(
-    rf"(?<![=\w.,])\d[\d.,]*[ \t]?(?:{units.UNIT}(?![\w/])|[mh]\d)|[Mmun]?s\)?[ ]{{0,8}}[:=]\s{{0,8}}[\d.]"
-)
-"""Looked for first: a number with a unit that is no value of a pair, or a unit before the number."""
+_REST = re.compile(rf"[ \t(\[:]\d[\d.,]*[ \t]?(?:{units.UNIT}(?![\w/])|[mh]\d)")
+"""Looked for first: a number with a unit that is no value of a pair."""
+_UNIT_FIRST = re.compile(rf"\({units.UNIT}\)|_{units.UNIT}[ ]{{0,8}}(?::|[ ]=)")
+_UNIT_FIRST_HINTS: Final = ("s)", "s:", "c:", "s :", "c :", "s =", "c =")
+_COUNTER_HINTS: Final = tuple(f"{key}=" for key in sorted(keys.COUNTER_KEYS))
 _COUNTER = re.compile(
     rf"(?<![\w.\-/@#\"'=?&])(?:{'|'.join(sorted(keys.COUNTER_KEYS, key=len, reverse=True))})=[ ]?\d{{1,18}}(?![\w.])"
 )
@@ -71,10 +72,23 @@ def read_mixed(
     if "=" not in text:
         return False
     if read_keyvalue(text, reading, declared, bare_unit, decimal_comma=decimal_comma):
-        if reading.drafts and _REST.search(text):
+        if reading.drafts and _has_rest(text):
             _read_beside(text, reading.drafts[-1], reading, with_prose)
         return True
-    return _COUNTER.search(text) is not None and _REST.search(text) is not None and _read_counted(text, reading)
+    for hint in _COUNTER_HINTS:
+        if hint in text:
+            return _COUNTER.search(text) is not None and _has_rest(text) and _read_counted(text, reading)
+    return False
+
+
+def _has_rest(text: str) -> bool:
+    """Whether anything beside the pairs could be a duration."""
+    if _REST.search(text) is not None:
+        return True
+    for hint in _UNIT_FIRST_HINTS:
+        if hint in text:
+            return _UNIT_FIRST.search(text) is not None
+    return False
 
 
 def _read_beside(text: str, draft: Draft, reading: Reading, with_prose: bool) -> None:
