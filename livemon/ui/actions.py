@@ -64,7 +64,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("filter", ("/", "f4"), "filter rows: class:E cpu>50 stage:validate -name:gc a|b, or plain text", "Rows", "filter"),
     Action("next_match", ("n",), "next match of the last filter; in a log without one: line with timing", "Rows", "", ("overview", "log")),
     Action("previous_match", ("N",), "previous match; in a log without a filter: line with timing", "Rows", "", ("overview", "log")),
-    Action("pan_right", ("]",), "long lines: further to the right", "Rows", "right", ("log",)),
+    Action("pan_right", ("]",), "long lines: further to the right", "Rows", "sideways", ("log",)),
     Action("pan_left", ("[",), "long lines: back to the left", "Rows", "", ("log",)),
     Action("sort", ("s", "f6"), "sort threads by the next column", "Rows", "sort", _OVERVIEW),
     Action("sort_reverse", ("S",), "reverse the order of threads and groups", "Rows", "", _OVERVIEW),

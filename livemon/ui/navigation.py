@@ -201,6 +201,12 @@ class LivemonApp(FrameApp):
         if isinstance(found, str):
             return found
         self.go_to(found)
+        word = text.strip().lower()
+        for finding_id in {name.partition(" ")[0] for _, name in moments}:
+            if finding_id.lower() == word:
+                for screen in self.screen_stack:
+                    if isinstance(screen, BaseScreen):
+                        screen.point_at(finding_id)
         return None
 
     def act_mark(self) -> None:

@@ -63,6 +63,11 @@ class Panel:
         else:
             self._awaited = key
 
+    def begin_anew(self) -> None:
+        """Another moment is shown: unless somebody chose a row, the first one is the most important again."""
+        if not self._is_chosen:
+            self.key = None
+
     def pin(self) -> None:
         """The selection is somebody's choice from now on: it stays on its row wherever that goes."""
         self._is_chosen, self._awaited = True, None

@@ -175,12 +175,17 @@ class ThreadList:
         return out
 
     def _with_ended_as_one(self, rows: Sequence[ThreadRow], expanded: AbstractSet[str]) -> Sequence[Entry]:
-        """A service that makes a thread for each request leaves a screenful of ended ones behind it."""
+        """A service that makes a thread for each request leaves a screenful of ended ones behind it.
+
+        Where all of it has ended, as at the end of a session, its threads are listed as they were.
+        """
         order = rows.order if isinstance(rows, Arranged) else None
         if order is None or self._split[0] is not order:
             first = len(rows)
             while first and not rows[first - 1].is_alive:
                 first -= 1
+            if not any(row.is_alive and not row.is_self for row in rows[:first]):
+                first = len(rows)
             self._split = (order, first, len(rows) - first)
         _, first, count = self._split
         if count < MANY_ENDED:

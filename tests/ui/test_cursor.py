@@ -75,6 +75,10 @@ async def test_many_ended_threads_are_one_line_that_opens() -> None:
         assert lines(app).index(line) > lines(app).index(shown[-1])
         await press(app, pilot, "G", "enter")
         assert len([line for line in lines(app) if "#47" in line]) > 6
+    source.ended = 30  # the process itself: what it was is looked at
+    async with opened(source, size=(120, 40)) as (app, pilot):
+        assert "ended (" not in text(app)
+        assert "xdispatch#4720" in text(app)
 
 
 def test_livemons_own_threads_stand_before_those_that_have_ended() -> None:
@@ -118,6 +122,21 @@ async def test_going_to_an_episode_shows_it_and_following_again_shows_the_newest
         await press(app, pilot, "f")
         assert "known at the shown moment" in text(app)
         assert "whole session" not in text(app)
+
+
+async def test_a_finding_that_was_typed_is_selected() -> None:
+    async with opened(size=(80, 24)) as (app, pilot):
+        await press(app, pilot, "j", "j", "b", *"t1", "enter")
+        [row] = [line for line in lines(app) if line.startswith("▸") and "FINDINGS" not in line]
+        assert "T1" in row
+        await press(app, pilot, "enter")
+        assert lines(app)[0].split()[1] == "T1"
+
+
+async def test_at_another_moment_the_most_important_finding_is_the_first_choice_again() -> None:
+    async with opened(ScriptedSource(end_s=130.0), size=(80, 24)) as (app, pilot):
+        await press(app, pilot, "b", *"+97", "enter", "enter")
+        assert lines(app)[0].split()[1] == "T2"
 
 
 async def test_a_finding_has_one_figure_on_the_list_of_all_and_on_its_page() -> None:

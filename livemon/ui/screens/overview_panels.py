@@ -29,6 +29,8 @@ HINTS = (
     "help", "quit", "open", "next_panel", "pause", "next_episode", "tick_back", "filter", "log", "zoom_in", "explain",
     "sort", "group", "mark",
 )  # fmt: skip
+ELSEWHERE_NS = 2_000_000_000
+"""So far from the moment drawn last, other rows are the important ones."""
 MARGIN = 1
 """Cells left of each row, for the selection sign."""
 
@@ -72,6 +74,7 @@ class OverviewPanels(FilteredScreen):
         self._shown: dict[str, Sequence[object]] = {}
         self._thread_widths: Widths = ()
         self._listed_threads = 0
+        self._drawn_ns = 0
         self._cpu_top = (0, 0.0)
 
     def extra(self, source: ViewSource, view: View, snapshot: Snapshot) -> tuple[Finding, ...]:
@@ -176,6 +179,11 @@ class OverviewPanels(FilteredScreen):
             rows.append((((" ", "text"), *drawn[number]), ""))
             places.append(("rail" if number == 3 else "timeline", number))
         self._first_panel = "findings" if layout.findings else "threads"
+        is_standing = self.app.view.at_ns is not None and self.app.view.speed is None
+        if is_standing and abs(snapshot.at_ns - self._drawn_ns) >= ELSEWHERE_NS:
+            for panel in self.panels.values():
+                panel.begin_anew()
+        self._drawn_ns = snapshot.at_ns
         self._shown = {"findings": findings, "stages": stages, "threads": entries}
         self._finding_rows(rows, places, snapshot, findings, layout.findings, cells)
         self._stage_rows(rows, places, stages, layout.stages, cells)
