@@ -19,6 +19,7 @@ in between is not missed.
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import json.encoder
 import os
@@ -244,7 +245,7 @@ class RecentReader:
     def __init__(self, path: Path, session: int | None) -> None:
         self._path = recent_path(path)
         self._session = session
-        self._fd = -1
+        self._file: io.FileIO | None = None
         self._read()
 
     def after(self, seen: int) -> list[Block]:
@@ -270,17 +271,18 @@ class RecentReader:
     def _read(self) -> bytes:
         """All that is in the file; it stays open, so that a session that is removed can be followed on."""
         try:
-            if self._fd < 0:
-                self._fd = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
-            return os.pread(self._fd, os.fstat(self._fd).st_size, 0)
+            if self._file is None:
+                self._file = io.FileIO(self._path)
+            fd = self._file.fileno()
+            return os.pread(fd, os.fstat(fd).st_size, 0)
         except OSError:
             return b""
 
     def close(self) -> None:
-        """Let go of the file."""
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
+        """Let go of the file; safe to repeat."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
 
 
 def _records(data: bytes, seen: int, session: int | None) -> Iterator[Block]:

@@ -50,6 +50,7 @@ class BlockSource:
         self._start_ns: int | None = None
         try:
             self._connection = Connection(path)
+            self._recent.close()
             self._recent = RecentReader(self._connection.place, self._created_wall_ns())
         except DAMAGE_ERRORS as error:
             check_is_ours(path)

@@ -1,6 +1,9 @@
 """The newest second beside the database: nothing of it is lost, read twice, out of order or wrong, whatever ends it."""
 
+import contextlib
 import errno
+import json
+import json.encoder
 import os
 import random
 import shutil
@@ -15,7 +18,7 @@ from hypothesis import strategies as st
 from livemon.model.clock import ManualClock
 from livemon.model.samples import Mark, Note, Sample, SelfSample, ThreadTick
 from livemon.session import recent
-from livemon.session.format import CLOSED_FORMAT, FORMAT, STATE_EVERY_NS
+from livemon.session.format import CLOSED_FORMAT, FORMAT, STATE_EVERY_NS, Block
 from livemon.session.reader import SessionReader
 from livemon.session.recent import RecentFile, RecentReader, dump_record, load_samples, recent_path
 from livemon.session.store import prune, remove_session, size_of
@@ -43,20 +46,25 @@ def rows(path: Path) -> list[tuple[int, int]]:
         db.close()
 
 
+def after(path: Path, session: int, seen: int) -> list[Block]:
+    """The appends after ``seen`` that a reader finds beside the database."""
+    with contextlib.closing(RecentReader(path, session)) as reader:
+        return reader.after(seen)
+
+
 @given(st.lists(timings | thread_ticks(), min_size=1, max_size=8), st.integers(1, 2**40))
 def test_an_append_comes_back_as_it_was(tmp_path_factory: pytest.TempPathFactory, samples: list, number: int) -> None:
     record = dump_record(7, number, samples)
     assert record is not None
     folder = tmp_path_factory.mktemp("recent")
     recent_path(folder / "s").write_bytes(record)
-    reader = RecentReader(folder / "s", 7)
-    (block,) = reader.after(number - 1)
+    (block,) = after(folder / "s", 7, number - 1)
     assert load_samples(block) == samples
     assert (block.id, block.last_id, block.samples) == (number, number, len(samples))
     arrivals = [sample.arrival_ns for sample in samples]
     assert (block.start_ns, block.end_ns) == (min(arrivals), max(arrivals))
-    assert reader.after(number) == []
-    assert RecentReader(folder / "s", 8).after(0) == []
+    assert after(folder / "s", 7, number) == []
+    assert after(folder / "s", 8, 0) == []
     shutil.rmtree(folder)
 
 
@@ -336,7 +344,7 @@ def test_a_successor_by_the_same_name_keeps_its_newest_appends(tmp_path: Path) -
     second = RecentFile(tmp_path / "s", 8)
     assert second.put(1, recording(2)[1])
     first.close(is_needed=False)
-    assert len(RecentReader(tmp_path / "s", 8).after(0)) == 1
+    assert len(after(tmp_path / "s", 8, 0)) == 1
     second.close(is_needed=False)
     assert os.listdir(tmp_path) == []
 
@@ -350,7 +358,35 @@ def test_a_long_second_does_not_leave_a_long_file(tmp_path: Path) -> None:
     file.begin_anew()
     assert recent_path(tmp_path / "s").stat().st_size == 0
     assert file.put(12, [tick])
-    assert [block.id for block in RecentReader(tmp_path / "s", 7).after(0)] == [12]
+    assert [block.id for block in after(tmp_path / "s", 7, 0)] == [12]
     file.close(is_needed=False)
     file.close(is_needed=False)
     assert os.listdir(tmp_path) == []
+
+
+def open_files(path: Path) -> list[str]:
+    """Descriptors of this process on the newest appends of a session."""
+    names = []
+    for fd in os.listdir("/proc/self/fd"):
+        try:
+            names.append(os.readlink(f"/proc/self/fd/{fd}"))
+        except FileNotFoundError:
+            continue  # the one that listed the folder
+    return [name for name in names if name.startswith(str(recent_path(path)))]
+
+
+def test_a_reader_keeps_no_file_open_after_its_end(tmp_path: Path) -> None:
+    source = killed(tmp_path / "s", recording(17))
+    reader = SessionReader(source)
+    assert len(open_files(source)) == 1
+    reader.close()
+    assert open_files(source) == []
+
+
+def test_the_text_is_the_same_without_the_encoder_of_cpython(monkeypatch: pytest.MonkeyPatch) -> None:
+    value = [('a\u20ac\udc80"', 1.5, -(2**63), None, True, [("x", 0.1), ["y"]]), (1, 2, False, 3, ())]
+    quick = recent._text_encoder()(value)
+    monkeypatch.setattr(json.encoder, "c_make_encoder", None)
+    plain = recent._text_encoder()
+    assert isinstance(getattr(plain, "__self__", None), json.JSONEncoder)
+    assert plain(value) == quick

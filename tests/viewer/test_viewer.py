@@ -302,7 +302,8 @@ def test_moments_are_findings_and_marks_and_a_mark_can_be_put_into_a_finished_se
     view = SessionView(tmp_path / "s.livemon")
     texts = [text for _, text in view.moments_ns()]
     assert "mark: warm" in texts
-    [moment] = [moment for moment in view.moments_ns() if moment[1].startswith("F1 oversized validate of run 2 of 3, shown ")]
+    words = "F1 oversized validate of run 2 of 3, shown "
+    [moment] = [moment for moment in view.moments_ns() if moment[1].startswith(words)]
     assert moment[1].endswith(" s after its start")
     # There the screen tells of it; a moment before it did not.
     assert "F1" in {finding.id for finding in view.snapshot(moment[0], MINUTE, 60).findings}
