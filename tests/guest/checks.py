@@ -307,8 +307,12 @@ def episode() -> None:
     report = json.loads(done.stdout)
     (worker,) = [thread for thread in report["threads"] if thread["name"].startswith("host-prepare")]
     state(f"the worker: {worker}", 0.1 < worker["efficiency_share"] < 0.9)
-    findings = [finding for finding in report["findings"] if finding["kind"] == "host_slow_transient"]
-    state(f"{len(findings)} transient", len(findings) == 1)
+    transients = [finding for finding in report["findings"] if finding["kind"] == "host_slow_transient"]
+    # The emulator runs one CPU at a time: livemon's own start slows the first units, and is told as a slow start.
+    first = report["session"]["start"] + 3
+    findings = [finding for finding in transients if finding["end"] > first]
+    state(f"{len(findings)} transient after the start", len(findings) == 1)
+    state("a slow start is not blamed on placement", all(t in findings or not t["primary_cause"] for t in transients))
     for finding in findings[:1]:
         state(
             f"  slowdown {finding['slowdown']:.2f}, primary cause {finding['primary_cause']}", finding["slowdown"] > 2
