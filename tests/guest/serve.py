@@ -1,7 +1,9 @@
 """A serving process for the guest: units of known work on a big CPU, for a while slower on a LITTLE one.
 
 The guest's CPUs are all equally fast, so that a unit on the LITTLE CPU waits (WFI) between its instructions:
-cycles go on, instructions do not. Prints a timing line a unit; ``serve.py QUICK SLOW QUICK`` are numbers of units.
+cycles go on, instructions do not. Prints a timing line a unit; ``serve.py QUICK SLOW QUICK FILE`` are numbers of
+units, and the file in which livemon's ticks come: the emulator runs one CPU at a time, so that livemon's own start
+would slow the first units, which is an episode too, but another one.
 """
 
 import ctypes
@@ -19,6 +21,12 @@ PR_SET_NAME = 15
 BIG, LITTLE = 0, 3
 INSTRUCTIONS = 10_000_000
 """20 ms of guest time at full speed; a wait after each 500,000 of them adds up to 4 ms."""
+
+
+def wait_until_recorded(path: Path) -> None:
+    """Return once livemon has started and its ticks are being written."""
+    while not (path.exists() and path.stat().st_size):
+        time.sleep(0.05)
 
 
 def serve(before: int, during: int, after: int) -> None:
@@ -39,6 +47,7 @@ def serve(before: int, during: int, after: int) -> None:
 
 
 if __name__ == "__main__":
+    wait_until_recorded(Path(sys.argv[4]))
     worker = threading.Thread(target=serve, args=[int(n) for n in sys.argv[1:4]], name="host-prepare")
     worker.start()
     worker.join()
