@@ -99,7 +99,6 @@ class Recorder:
         self._memory = OwnMemory()
         self._degraded = ""
         self._has_maintenance = False
-        self._has_many_lines = False
         self._has_changes = True
         """Whether anything came or went with the last tick: the end does not come without."""
         self.trouble = ""
@@ -206,7 +205,7 @@ class Recorder:
         is_second = soon_ns >= agenda.seconds.due_ns and agenda.take(agenda.seconds, now_ns)
         if is_second:
             self._every_second()
-        if self._has_many_lines:
+        if len(lines) >= MANY_LINES:
             self._write()
             before_ns = time.thread_time_ns()
             self._writer.append(lines)
@@ -231,13 +230,9 @@ class Recorder:
             self.due_ns = agenda.due_ns(has_ticks=self._sampler is not None, has_logs=has_logs)
 
     def _read_logs(self) -> list[Sample]:
-        """What is new in the logs; its cost is taken only where there is much of it."""
-        has_many = self._has_many_lines
-        before_ns = time.thread_time_ns() if has_many else 0
+        before_ns = time.thread_time_ns()
         lines = self._logs.poll()
-        if has_many:
-            self._logs_cpu_ns += time.thread_time_ns() - before_ns
-        self._has_many_lines = len(lines) >= MANY_LINES
+        self._logs_cpu_ns += time.thread_time_ns() - before_ns
         return lines
 
     def take_messages(self, messages: Sequence[dict[str, Any]]) -> None:

@@ -202,7 +202,7 @@ class ProcSampler:
             if self._options.follow_children and (self._created != 0 or self._tree.is_anything_coming):
                 self._follow_children(now_ns, out)
         checked = self._check_some(now_ns, out) if self._unchecked else ()
-        out += self._stopped.follow(now_ns)
+        out += self._stopped.follow(now_ns) if self._stopped.since else ()
         for process in tuple(self._processes.values()):
             if process.is_self and process.links > 0 and process not in checked:
                 continue

@@ -22,23 +22,23 @@ class StoppedProcesses:
 
     def __init__(self, tree: ProcessTree) -> None:
         self._tree = tree
-        self._since: dict[Process, int] = {}
-        """When each was first found stopped."""
+        self.since: dict[Process, int] = {}
+        """When each that is stopped was first found so; while empty there is nothing to follow."""
         self._told: set[Process] = set()
 
     def meet(self, process: Process, state: str, now_ns: int) -> None:
         """A look at a process found it in that state."""
         if state in STATES and not process.is_self:
-            self._since.setdefault(process, now_ns)
+            self.since.setdefault(process, now_ns)
 
     def follow(self, now_ns: int) -> list[TargetEvent]:
         """Look at those that were found stopped; what is to be told."""
         out: list[TargetEvent] = []
-        for process, since_ns in list(self._since.items()):
+        for process, since_ns in list(self.since.items()):
             stat = self._tree.stat(process)
             state = "" if stat is None else stat.state
             if state not in STATES:
-                del self._since[process]
+                del self.since[process]
                 if process in self._told and stat is not None:
                     out.append(_event(process, "continued", now_ns, ""))
                 self._told.discard(process)

@@ -29,7 +29,7 @@ from livemon.collect.tail_file import ContentReplacedError, Fingerprint, Followe
 
 LINGER_NS = 60_000_000_000
 """How long an old file is read on after its last byte."""
-PATH_CHECK_NS = 1_000_000_000
+PATH_CHECK_NS = 300_000_000
 """A file that grows is taken for the one that its path leads to for so long; one that does not is looked up."""
 MAX_BACKLOG_BYTES = 4 << 20
 """Further behind than this, a tail goes to the end and says what it left out."""
@@ -38,9 +38,6 @@ KEEP_BYTES = 256 << 10
 READ_BYTES = 256 << 10
 PAST_FILES = 32
 """Files that were read to their end and are remembered, in case they appear under another name."""
-
-
-_new_tuple = tuple.__new__
 
 
 class Chunk(NamedTuple):
@@ -329,10 +326,8 @@ class Tail:
                 break
             if not data:
                 break
-            size = len(data)
-            # What its own constructor does, without a call in between.
-            events.append(_new_tuple(Chunk, (self._generation, self._file.position - size, data)))
-            given += size
+            events.append(Chunk(self._generation, self._file.position - len(data), data))
+            given += len(data)
             if not self._file.backlog_bytes:
                 break
             self._skip_if_far_behind(self._file, events)

@@ -3,6 +3,7 @@
 import itertools
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +12,8 @@ import pytest
 from livemon.collect.log_request import LogRequest
 from livemon.collect.pressure import PressureSampler
 from livemon.model.clock import ManualClock, SystemClock
-from livemon.model.samples import Note, SelfSample, ThreadTick, TimingRecord
+from livemon.model.samples import Note, Sample, SelfSample, ThreadTick, TimingRecord
+from livemon.record_logs import LogReader
 from livemon.record_loop import Recorder
 from livemon.recording_config import DEFAULT_MAX_CPU_PERCENT, RecordingConfig
 from livemon.session.writer import SessionWriter
@@ -132,3 +134,28 @@ def test_lines_written_after_the_start_are_read_and_those_before_are_not(tmp_pat
 
 def test_the_budget_is_five_percent_of_a_core() -> None:
     assert RecordingConfig("s").max_cpu_percent == DEFAULT_MAX_CPU_PERCENT == 5.0
+
+
+def test_what_reading_logs_costs_is_never_blamed_on_sampling(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also of the first of many lines: bursts between quiet looks would make livemon sample less."""
+    log = tmp_path / "serve.log"
+    log.touch()
+    config = RecordingConfig(str(tmp_path / "s"), logs=(LogRequest(str(log), from_start=True),))
+    recorder = Recorder(config, clock=SystemClock())
+    burst = "".join(f"[c_api_timing] run={n} prepare=0.5ms total=30.3ms\n" for n in range(5000))
+    spent = 0
+    poll = LogReader.poll
+
+    def counted(reader: LogReader) -> list[Sample]:
+        nonlocal spent
+        before_ns = time.thread_time_ns()
+        samples = poll(reader)
+        spent += time.thread_time_ns() - before_ns if samples else 0
+        return samples
+
+    monkeypatch.setattr(LogReader, "poll", counted)
+    recorder.step()
+    log.write_text(burst)
+    wait_for(lambda: recorder.step() or spent)
+    assert recorder._logs_cpu_ns >= spent > 0
+    recorder.close("test")
