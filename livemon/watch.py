@@ -62,7 +62,7 @@ def watch(watched: Watched, options: WatchOptions) -> int:
         LivemonError: it can't be done, with what to do instead.
     """
     if options.web is not None:
-        from livemon.watch_web import check_web
+        from livemon.ui.web import check_web
 
         check_web(options.web)
     elif not options.headless:
@@ -257,7 +257,7 @@ class _Watching:
 
     def _screens(self) -> int:
         if self._options.web is not None:
-            from livemon.watch_web import serve
+            from livemon.ui.web import serve
 
             return serve(self._recorder.session_path, self._options.web)
         from livemon.watch_screens import show

@@ -22,7 +22,7 @@ def run(options: argparse.Namespace) -> int:
 
     path = str(resolve_session(options.session))
     if options.web:
-        from livemon.watch_web import serve
+        from livemon.ui.web import serve
 
         return serve(path, options.web)
     return show(path, options, title=path)
