@@ -7,13 +7,12 @@ import re
 
 import pytest
 
-from livemon.engine.detectors.host_slow import HostSlowDetector
-from livemon.engine.engine import Engine
 from livemon.model.criteria import Criteria, Roles
-from livemon.model.facts import SessionFacts
 from livemon.model.findings import FindingChange, HostSlowTransient
 from livemon.model.samples import Sample, TimingRecord
+from tests.engine.cuts import found_whole_and_cut
 from tests.engine.serving import ns, seconds
+from tests.engine.test_host_slow import judged as judged_by
 
 CRITERIA = Criteria(roles=Roles(host=("prep", "finalize"), device=("device",)))
 Odd = dict[int, dict[str, float]]
@@ -36,9 +35,7 @@ def stream(odd: Odd, units: int = 900, *, pause_before: dict[int, float] | None 
 
 
 def judged(samples: list[Sample]) -> tuple[list[HostSlowTransient], list[FindingChange]]:
-    detector = HostSlowDetector(CRITERIA, SessionFacts())
-    changes = detector.update(samples) + detector.finish()
-    return [f for f in detector.get() if isinstance(f, HostSlowTransient)], changes
+    return judged_by(samples, CRITERIA)
 
 
 def record(samples: list[Sample], number: int) -> TimingRecord:
@@ -129,11 +126,4 @@ def test_units_that_always_scatter_so_far_raise_nothing() -> None:
 @pytest.mark.parametrize("batch", [1, 7, 400])
 def test_no_cut_of_the_stream_changes_it(batch: int) -> None:
     samples = stream({400: {"finalize": 2329.0}, 401: {"prep": 3108.0}, 405: {"prep": 700.0}}, 500)
-    whole, cut = (Engine(CRITERIA, SessionFacts(), ("host_slow_transient",)) for _ in range(2))
-    whole.feed(samples)
-    for at in range(0, len(samples), batch):
-        cut.feed(samples[at : at + batch])
-    whole.finish()
-    cut.finish()
-    assert whole.get() == cut.get()
-    assert len(whole.get()) == 1
+    assert len(found_whole_and_cut(samples, CRITERIA, batch)) == 1

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from livemon.engine.engine import Engine
-from livemon.model.facts import SessionFacts
 from livemon.model.findings import HostSlowTransient
 from livemon.model.samples import Sample, TargetEvent, ThreadTick, TimingRecord
 from livemon.model.severity import SeverityRules
+from tests.engine.cuts import found_whole_and_cut
 from tests.engine.serving import Serving, ns, seconds
 from tests.engine.test_host_slow import CRITERIA, judged
 
@@ -77,12 +76,5 @@ def test_a_unit_held_up_by_the_stop_is_the_same_episode() -> None:
 
 @pytest.mark.parametrize("batch", [1, 13, 500])
 def test_no_cut_of_the_stream_changes_it(batch: int) -> None:
-    samples = stream()
-    whole, cut = (Engine(CRITERIA, SessionFacts(), ("host_slow_transient",)) for _ in range(2))
-    whole.feed(samples)
-    for at in range(0, len(samples), batch):
-        cut.feed(samples[at : at + batch])
-    whole.finish()
-    cut.finish()
-    assert whole.get() == cut.get()
-    assert isinstance(whole.get()[0], HostSlowTransient)
+    (finding,) = found_whole_and_cut(stream(), CRITERIA, batch)
+    assert isinstance(finding, HostSlowTransient)

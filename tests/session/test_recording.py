@@ -112,7 +112,10 @@ def test_what_is_not_merged_in_time_at_the_end_stays_as_it_is(tmp_path: Path, mo
         writer.append(batch)
     writer.maintain()
     writer.close("SIGTERM")
-    assert set(levels(tmp_path / "s")) == {APPENDED}
+    left = levels(tmp_path / "s")
+    assert set(left) == {APPENDED}
+    # A row holds the appends of about a second, not each alone.
+    assert len(appends) / 11 <= len(left) <= len(appends) / 5
     reader = SessionReader(tmp_path / "s")
     assert reader.read_new() == flat(appends)
     assert (reader.damage, reader.recorder.closed_reason) == ((), "SIGTERM")
