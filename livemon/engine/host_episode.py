@@ -231,14 +231,7 @@ class Episode:
             return None, "no unit ended in it that could be held"
         if self.longest_ms is None or self.slowdown is not None:
             return median, MIDDLE_STAGE
-        during = usual = 0.0
-        for (k, column), counts in self.columns.items():
-            if column < maker.baselines[k].hosts:
-                found = np.flatnonzero(counts)
-                during += sum(
-                    value_of(at + 0.5) * n for at, n in zip(found.tolist(), counts[found].tolist(), strict=True)
-                )
-                usual += value_of(float(maker.baselines[k].median[column])) * int(counts.sum())
+        during, usual, _ = self._host_sums(maker)
         if usual <= 0:
             return median, MIDDLE_STAGE
         how = f"host time of the slow units in all; {_times(self.longest_ms):.3g}× in the slowest"
@@ -248,19 +241,23 @@ class Episode:
 
     def _host_ms(self, maker: EvidenceMaker) -> tuple[float, float] | None:
         """Host stages of the slow units, summed, for each unit: now and by the healthy medians."""
+        during, usual, units = self._host_sums(maker)
+        return (during / units, usual / units) if units and usual > 0 else None
+
+    def _host_sums(self, maker: EvidenceMaker) -> tuple[float, float, int]:
+        """Host time of the slow units in all, ms: now and by the healthy medians; how many units."""
         during = usual = 0.0
         units = 0
         for (k, column), counts in self.columns.items():
-            if column >= maker.baselines[k].hosts:
+            baseline = maker.baselines[k]
+            if column >= baseline.hosts:
                 continue
-            n = int(counts.sum())
-            units += n if column == 0 else 0
             found = np.flatnonzero(counts)
-            during += sum(
-                value_of(at + 0.5) * many for at, many in zip(found.tolist(), counts[found].tolist(), strict=True)
-            )
-            usual += value_of(float(maker.baselines[k].median[column])) * n
-        return (during / units, usual / units) if units and usual > 0 else None
+            many = counts[found].tolist()
+            during += sum(value_of(at + 0.5) * n for at, n in zip(found.tolist(), many, strict=True))
+            usual += value_of(float(baseline.median[column])) * sum(many)
+            units += sum(many) if column == 0 else 0
+        return during, usual, units
 
     def _columns_ms(self, kinds: list[Kind], maker: EvidenceMaker, wanted: str) -> tuple[str, float, float] | None:
         """(stage, during, reference) medians of the episode's commonest kind that has such a stage."""
